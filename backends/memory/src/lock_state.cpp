@@ -14,7 +14,7 @@ result<spi::entry_result> lock_state::enter(const spi::entry_request& request, c
   limit_ = claim.limit;
   if (queue_.find(claim.id) != nullptr) return spi::entry_result(busy_until_next_expiry(now));
   if (queue_.empty() && fits(claim.access, claim.permits)) {
-    return spi::entry_result(admit(make_waiter(request, client, now), now));
+    return spi::entry_result(admit({claim.id, claim.access, claim.permits, request.tokens, claim.ttl}, client, now));
   }
   if (request.queue) queue_.push(make_waiter(request, client, now));
   return spi::entry_result(busy_until_next_expiry(now));
@@ -28,7 +28,7 @@ std::optional<spi::wake> lock_state::watch(const spi::owner_id& id, spi::complet
   return std::nullopt;
 }
 
-bool lock_state::leave(const spi::owner_id& id, spi::time_point now, wakeups& woken) {
+bool lock_state::leave(const spi::owner_id& id, wakeups& woken) {
   if (holder* mine = find(id)) {
     erase(mine);
   } else if (auto queued = queue_.remove(id)) {
@@ -36,7 +36,6 @@ bool lock_state::leave(const spi::owner_id& id, spi::time_point now, wakeups& wo
   } else {
     return false;
   }
-  sweep(now, woken);
   return true;
 }
 
@@ -134,11 +133,11 @@ bool lock_state::fits(spi::access access, std::uint32_t permits) const noexcept 
          holders_.front().access == spi::access::shared;
 }
 
-spi::granted lock_state::admit(waiter who, spi::time_point now) {
+spi::granted lock_state::admit(const wish& who, std::shared_ptr<session> client, spi::time_point now) {
   const spi::granted grant{fencing_token(last_token_ + 1), who.tokens, now + who.ttl};
   last_token_ += who.tokens;
   used_ += who.permits;
-  holders_.push_back({who.id, who.access, who.permits, grant, now, std::move(who.client)});
+  holders_.push_back({who.id, who.access, who.permits, grant, now, std::move(client)});
   return grant;
 }
 
@@ -150,9 +149,9 @@ void lock_state::erase(holder* gone) {
 void lock_state::admit_next(spi::time_point now, wakeups& woken) {
   while (!queue_.empty() && fits(queue_.front().access, queue_.front().permits)) {
     waiter next = queue_.pop();
-    auto watch = std::move(next.watch);
+    const spi::granted grant = admit(next, std::move(next.client), now);
     // Without a watch the grant is found by the watch that comes, or by entering again.
-    woken.add(std::move(watch), admit(std::move(next), now));
+    woken.add(std::move(next.watch), grant);
   }
 }
 

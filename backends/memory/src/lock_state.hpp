@@ -32,7 +32,8 @@ class lock_state {
                                   spi::time_point now, wakeups& woken);
   /// Takes the watch if the claim is in line; else it is left in place and what is returned ends it.
   std::optional<spi::wake> watch(const spi::owner_id& id, spi::completion<spi::wake>& done, wakeups& woken);
-  bool leave(const spi::owner_id& id, spi::time_point now, wakeups& woken);
+  /// Call sweep() after it if anybody is left: an uncontended release need not look at the clock.
+  bool leave(const spi::owner_id& id, wakeups& woken);
   spi::renewal_outcome renew(const spi::owner_id& id, std::chrono::nanoseconds ttl, spi::time_point now,
                              wakeups& woken);
   result<bool> convert(const spi::owner_id& id, spi::access to, spi::time_point now, wakeups& woken);
@@ -61,7 +62,7 @@ class lock_state {
   holder* find(const spi::owner_id& id) noexcept;
   std::optional<failure> clash(const spi::claim& wanted) const;
   bool fits(spi::access access, std::uint32_t permits) const noexcept;
-  spi::granted admit(waiter who, spi::time_point now);
+  spi::granted admit(const wish& who, std::shared_ptr<session> client, spi::time_point now);
   void erase(holder* gone);
   void admit_next(spi::time_point now, wakeups& woken);
   spi::busy busy_until_next_expiry(spi::time_point now) const noexcept;

@@ -75,7 +75,9 @@ void memory_backend::leave(const spi::claim& ours, spi::caller, spi::completion<
   bool left = false;
   if (const auto name = store_->find(ours.name)) {
     if (!is_count(ours.kind)) {
-      left = (*name)->lock.leave(ours.id, engine_.now(), woken);
+      lock_state& lock = (*name)->lock;
+      left = lock.leave(ours.id, woken);
+      if (lock.in_use()) lock.sweep(engine_.now(), woken);
     } else if ((*name)->count) {
       left = (*name)->count->leave(ours.id, woken);
     }
@@ -166,7 +168,8 @@ void memory_backend::evict(const std::string& name, spi::completion<bool> done) 
   for (const auto& holder : holders) holder.client->lost(holder.id);
   wakeups woken;
   if (const auto found = store_->find(name)) {
-    for (const auto& holder : holders) (*found)->lock.leave(holder.id, engine_.now(), woken);
+    for (const auto& holder : holders) (*found)->lock.leave(holder.id, woken);
+    (*found)->lock.sweep(engine_.now(), woken);
   }
   woken.fire();
   if (!holders.empty()) store_->changed(name);

@@ -30,13 +30,17 @@ class wakeups {
   std::vector<std::pair<spi::completion<spi::wake>, spi::wake>> ended_;
 };
 
-/// A claim in line.
-struct waiter {
+/// What a claim asks for.
+struct wish {
   spi::owner_id id;
   spi::access access = spi::access::exclusive;
   std::uint32_t permits = 1;
   std::uint32_t tokens = 1;
   std::chrono::nanoseconds ttl{0};
+};
+
+/// A claim in line.
+struct waiter : wish {
   spi::time_point since;
   std::shared_ptr<session> client;
   spi::completion<spi::wake> watch;
