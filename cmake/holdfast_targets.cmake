@@ -1,0 +1,56 @@
+# How every target of this project is built: language level, warnings, visibility, where it is put.
+
+find_package(Threads REQUIRED)
+
+# Warnings and -Werror are ours alone: presets switch them on, nothing exports them.
+option(HOLDFAST_STRICT "Treat warnings as errors" OFF)
+add_library(holdfast_warnings INTERFACE)
+target_compile_options(holdfast_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+  $<$<BOOL:${HOLDFAST_STRICT}>:-Werror>)
+
+function(holdfast_configure target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:holdfast_warnings>)
+  set_target_properties(${target} PROPERTIES
+    CXX_EXTENSIONS OFF
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    POSITION_INDEPENDENT_CODE ON
+    # One directory for all libraries: the core looks for backends beside itself.
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib"
+    ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib"
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+endfunction()
+
+# A library users link: holdfast_add_library(holdfast_sqlite ALIAS sqlite SOURCES ... HEADERS_DIR include)
+function(holdfast_add_library target)
+  cmake_parse_arguments(arg "" "ALIAS" "SOURCES" ${ARGN})
+  add_library(${target} ${arg_SOURCES})
+  add_library(holdfast::${arg_ALIAS} ALIAS ${target})
+  holdfast_configure(${target})
+  set_target_properties(${target} PROPERTIES
+    EXPORT_NAME ${arg_ALIAS} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+    INSTALL_RPATH "$ORIGIN")
+  set_property(GLOBAL APPEND PROPERTY HOLDFAST_LIBRARIES ${target})
+endfunction()
+
+# One test program, registered case by case. holdfast_add_test(name SOURCES ... LIBRARIES ... LABELS ...)
+function(holdfast_add_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  add_executable(${name} ${arg_SOURCES})
+  holdfast_configure(${name})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+  # Its PROPERTIES would keep the first label only and lose the timeout: set them where ctest reads the list of tests.
+  set(properties "${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake")
+  file(WRITE "${properties}" "if(${name}_TESTS)
+  set_tests_properties(\${${name}_TESTS} PROPERTIES LABELS \"${arg_LABELS}\" TIMEOUT ${arg_TIMEOUT})
+endif()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${properties}")
+endfunction()

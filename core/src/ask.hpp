@@ -1,0 +1,28 @@
+#pragma once
+
+#include "back_off.hpp"
+#include "blocking.hpp"
+#include "engine.hpp"
+
+#include <thread>
+
+namespace holdfast::detail {
+
+/// One question to the store on this thread, sent again while it goes unanswered, up to request_timeout. The question
+/// must be safe to send twice (it carries an id). Throws holdfast::error.
+template <class T, class Ask>
+T ask(engine& e, const char* operation, const std::string& name, Ask&& question) {
+  if (!e.in_own_process())
+    throw error({errc::unsupported, "this client was made before fork(); connect again in the child"}, operation, name);
+  const auto give_up = e.now() + e.options().request_timeout;
+  for (unsigned failures = 0;; ++failures) {
+    auto answer = wait_for<T>(question);
+    if (answer) return std::move(*answer);
+    const auto pause = back_off(failures);
+    if (answer.error().code != errc::unavailable || e.now() + pause >= give_up)
+      throw error(std::move(answer.error()), operation, name);
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+}  // namespace holdfast::detail

@@ -1,0 +1,86 @@
+#include <holdfast/client.hpp>
+
+#include "ask.hpp"
+#include "engine.hpp"
+#include "name.hpp"
+#include "observation.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace holdfast {
+
+namespace {
+
+/// Home by the environment, else by the user database: a cron job may have no environment.
+std::string home() {
+  if (const char* set = std::getenv("HOME"); set != nullptr && set[0] == '/') return set;
+  if (const passwd* user = ::getpwuid(::geteuid()); user != nullptr && user->pw_dir != nullptr) return user->pw_dir;
+  throw error({errc::invalid_argument, "no store was given, and neither HOLDFAST_STORE nor HOME is set"}, "connect",
+              {});
+}
+
+std::string escaped(const std::string& path) {
+  static constexpr char digits[] = "0123456789ABCDEF";
+  std::string out;
+  for (const unsigned char c : path) {
+    if (c > 0x20 && c < 0x7f && c != '%' && c != '?' && c != '#')
+      out += static_cast<char>(c);
+    else
+      (out += '%', out += digits[c >> 4], out += digits[c & 15]);
+  }
+  return out;
+}
+
+}  // namespace
+
+subscription::subscription(std::shared_ptr<detail::subscription_state> state) noexcept : state_(std::move(state)) {}
+void subscription::cancel() {
+  if (state_) state_->cancel();
+}
+
+client::client(std::shared_ptr<detail::engine> engine) noexcept : engine_(std::move(engine)) {}
+
+std::vector<entry> client::inspect(std::string_view prefix) const {
+  const std::string wanted(prefix);
+  return detail::ask<std::vector<entry>>(*engine_, "inspect", wanted,
+                                         [&](auto done) { engine_->store().inspect(wanted, std::move(done)); });
+}
+
+bool client::evict(std::string_view name) {
+  const std::string wanted(name);
+  if (auto good = detail::check_name(wanted); !good) throw error(good.error(), "evict", {});
+  return detail::ask<bool>(*engine_, "evict", wanted,
+                           [&](auto done) { engine_->store().evict(wanted, std::move(done)); });
+}
+
+subscription client::watch(std::string_view prefix, std::function<void(const change&)> callback) {
+  auto state = std::make_shared<detail::subscription_state>(engine_, std::string(prefix), std::move(callback));
+  state->begin();
+  engine_->keep(state);
+  return subscription(std::move(state));
+}
+
+void client::on_event(std::function<void(const event&)> callback) { engine_->on_event(std::move(callback)); }
+client_stats client::stats() const { return engine_->stats(); }
+const std::string& client::url() const noexcept { return engine_->url(); }
+
+client connect(std::string_view url, client_options options) {
+  auto opened = detail::open_engine(url, std::move(options));
+  if (!opened) throw error(std::move(opened.error()), "connect", {});
+  return client(std::move(*opened));
+}
+
+client connect(client_options options) { return connect(default_url(), std::move(options)); }
+
+std::string default_url() {
+  if (const char* set = std::getenv("HOLDFAST_STORE"); set != nullptr && set[0] != '\0') return set;
+  const char* state = std::getenv("XDG_STATE_HOME");
+  // The specification has relative values ignored.
+  const std::string base = state != nullptr && state[0] == '/' ? state : home() + "/.local/state";
+  return "sqlite://" + escaped(base + "/holdfast/locks.db");
+}
+
+}  // namespace holdfast

@@ -1,0 +1,91 @@
+#include "composite_hold.hpp"
+
+#include <algorithm>
+
+namespace holdfast::detail {
+
+namespace {
+
+fencing_token greatest(const std::vector<std::shared_ptr<hold>>& members) {
+  fencing_token most;
+  for (const auto& member : members) most = std::max(most, member->token());
+  return most;
+}
+
+}  // namespace
+
+composite_hold::composite_hold(std::string name, std::vector<std::shared_ptr<hold>> members, std::size_t need)
+    : name_(std::move(name)), members_(std::move(members)), need_(need), token_(greatest(members_)) {
+  for (const auto& member : members_) callbacks_.emplace_back(member->lost(), [this] { count_losses(); });
+}
+
+composite_hold::~composite_hold() = default;
+
+void composite_hold::count_losses() const noexcept {
+  const auto lost =
+      std::count_if(members_.begin(), members_.end(), [](const auto& m) { return m->loss_cause() != loss::none; });
+  if (members_.size() - static_cast<std::size_t>(lost) < need_) std::stop_source(source_).request_stop();
+}
+
+lease_clock::time_point composite_hold::valid_until() const noexcept {
+  std::vector<lease_clock::time_point> ends;
+  for (const auto& member : members_) ends.push_back(member->valid_until());
+  std::nth_element(ends.begin(), ends.begin() + static_cast<std::ptrdiff_t>(need_ - 1), ends.end(), std::greater<>());
+  return ends[need_ - 1];
+}
+
+bool composite_hold::valid() const noexcept {
+  if (released_) return false;
+  const auto valid = std::count_if(members_.begin(), members_.end(), [](const auto& m) { return m->valid(); });
+  return static_cast<std::size_t>(valid) >= need_;
+}
+
+std::stop_token composite_hold::lost() const noexcept {
+  count_losses();
+  return source_.get_token();
+}
+
+loss composite_hold::loss_cause() const noexcept {
+  count_losses();
+  if (!source_.stop_requested()) return loss::none;
+  for (const auto& member : members_)
+    if (const auto cause = member->loss_cause(); cause != loss::none) return cause;
+  return loss::none;
+}
+
+/// Done if `need_` of them did it; otherwise the first failure.
+result<void> composite_hold::each(const std::function<result<void>(hold&)>& act) {
+  std::size_t done = 0;
+  result<void> first;
+  for (const auto& member : members_) {
+    auto outcome = act(*member);
+    if (outcome)
+      ++done;
+    else if (first)
+      first = outcome;
+  }
+  if (done >= need_) return {};
+  return first;
+}
+
+result<void> composite_hold::renew() {
+  if (released_) return {errc::not_owner, "this lease was released before"};
+  return each([](hold& h) { return h.renew(); });
+}
+
+result<void> composite_hold::release() {
+  if (released_.exchange(true)) return {errc::not_owner, "this lease was released before"};
+  callbacks_.clear();
+  return each([](hold& h) { return h.release(); });
+}
+
+result<void> composite_hold::downgrade() { return {errc::unsupported, "only leases of a shared_mutex are downgraded"}; }
+result<bool> composite_hold::try_upgrade() { return {errc::unsupported, "only leases of a shared_mutex are upgraded"}; }
+
+void composite_hold::drop() noexcept {
+  if (released_.exchange(true)) return;
+  callbacks_.clear();
+  for (const auto& member : members_) member->drop();
+}
+
+}  // namespace holdfast::detail

@@ -1,0 +1,122 @@
+#pragma once
+
+#include "acquisition.hpp"
+#include "counters.hpp"
+#include "gates.hpp"
+#include "guarded.hpp"
+#include "renewer.hpp"
+#include "scheduler.hpp"
+#include "strand.hpp"
+
+#include <holdfast/backend.hpp>
+#include <holdfast/client.hpp>
+#include <holdfast/detail/executor.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::detail {
+
+class grant_hold;
+class reactor;
+
+/// What an engine runs on; tests bring their own.
+struct engine_parts {
+  std::shared_ptr<scheduler> time;
+  std::shared_ptr<executor> callbacks;   ///< User code: continuations, events, loss signals.
+  std::shared_ptr<executor> workers;     ///< Store calls that block.
+  std::shared_ptr<executor> renewals;    ///< Renewals, alone.
+  std::shared_ptr<reactor> descriptors;  ///< Null where no backend watches descriptors.
+};
+
+/// Everything written once for all stores. One per connect(); clients, locks, leases and waits under way share it.
+///
+/// Thread safety: safe. Lock order: none is held while another is taken, nor across a call to the store or to user
+/// code.
+class engine final : public spi::runtime, public std::enable_shared_from_this<engine> {
+ public:
+  using backend_maker = std::function<result<std::unique_ptr<spi::backend>>(spi::runtime&)>;
+
+  /// In a forked child, and on its own threads, the engine must not be destroyed as usual: the returned pointer knows.
+  static result<std::shared_ptr<engine>> make(engine_parts parts, client_options options, std::string url,
+                                              const backend_maker& make_backend);
+  ~engine() override;
+
+  // spi::runtime
+  lease_clock::time_point now() const noexcept override { return parts_.time->now(); }
+  const spi::identity& who() const noexcept override { return who_; }
+  const client_options& options() const noexcept override { return options_; }
+  void log(log_level level, std::string_view line) noexcept override;
+  void post(unique_function<void()> task) override { parts_.workers->post(std::move(task)); }
+  timer at(lease_clock::time_point when, unique_function<void()> task) override {
+    return parts_.time->at(when, std::move(task));
+  }
+  void cancel(timer t) noexcept override { parts_.time->cancel(t); }
+  void on_readable(int fd, std::function<void()> ready) override;
+  void forget(int fd) noexcept override;
+  void lost(const spi::owner_id& id, loss cause) noexcept override;
+
+  // For the faces.
+  const std::string& url() const noexcept { return url_; }
+  const spi::capabilities& supports() const noexcept { return supports_; }
+  std::string identity() const { return store_->identity(); }
+  spi::backend& store() noexcept { return *store_; }
+  const std::shared_ptr<executor>& callbacks() const noexcept { return parts_.callbacks; }
+  /// False in a forked child: nothing here may be used.
+  bool in_own_process() const noexcept;
+  std::shared_ptr<acquisition> acquire(spi::claim claim, acquire_terms terms, spi::caller from,
+                                       acquisition::completion done);
+  void on_event(std::function<void(const event&)> callback);
+  /// Keeps a subscription for as long as the engine lives, unless it is cancelled.
+  void keep(std::shared_ptr<subscription_state> s) {
+    subscriptions_.with([&](auto& all) { all.push_back(std::move(s)); });
+  }
+  client_stats stats() const { return counters_.snapshot(); }
+
+  // For acquisitions and holds.
+  scheduler& time() noexcept { return *parts_.time; }
+  gates& gate() noexcept { return gates_; }
+  detail::counters& counters() noexcept { return counters_; }
+  /// Makes the store's grant a hold, kept alive from here on. Null for semaphores and latches.
+  std::shared_ptr<hold> admit(const spi::claim& claim, const spi::granted& grant, store_grant::life life);
+  /// Ends a grant that its holder marked released: passes it on here, or gives it back to the store.
+  result<void> release(grant_hold& released);
+  result<void> renew(const std::shared_ptr<store_grant>& grant);
+  result<bool> convert(const std::shared_ptr<store_grant>& grant, spi::access to);
+  result<void> raise(const std::shared_ptr<store_grant>& grant, fencing_token floor);
+  /// The grant is over: its hold, if one holds it still, is lost.
+  void end_grant(const std::shared_ptr<store_grant>& grant, loss cause) noexcept;
+  void settle_loss(const std::shared_ptr<grant_hold>& holder, loss cause) noexcept;
+  /// The one inside the gate of `name` is gone: the next one goes in.
+  void depart(const std::string& name, spi::caller from);
+  void note_acquired(const hold& h);
+
+ private:
+  engine(engine_parts parts, client_options options, std::string url);
+  bool pass_on(grant_hold& released);
+  void leave_later(const std::shared_ptr<store_grant>& grant, unsigned tries);
+  void emit(event e);
+
+  const engine_parts parts_;
+  const client_options options_;
+  const std::string url_;
+  const spi::identity who_;
+  const std::uint64_t generation_;
+  const std::shared_ptr<strand> events_;
+
+  gates gates_;
+  detail::counters counters_;
+  guarded<std::vector<std::shared_ptr<std::function<void(const event&)>>>> listeners_;
+  std::atomic<bool> listened_{false};
+  guarded<std::vector<std::shared_ptr<subscription_state>>> subscriptions_;
+  std::unique_ptr<spi::backend> store_;
+  spi::capabilities supports_;
+  std::shared_ptr<renewer> renewer_;
+};
+
+/// An engine on threads of its own for the store at `url`.
+result<std::shared_ptr<engine>> open_engine(std::string_view url, client_options options);
+
+}  // namespace holdfast::detail

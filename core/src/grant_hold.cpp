@@ -1,0 +1,131 @@
+#include "grant_hold.hpp"
+
+#include "blocking.hpp"
+#include "engine.hpp"
+
+namespace holdfast::detail {
+
+namespace {
+
+std::stop_token stopped_token() {
+  static const std::stop_source stopped = [] {
+    std::stop_source source;
+    source.request_stop();
+    return source;
+  }();
+  return stopped.get_token();
+}
+
+}  // namespace
+
+grant_hold::grant_hold(std::shared_ptr<engine> engine, std::shared_ptr<store_grant> grant, fencing_token token)
+    : engine_(std::move(engine)), grant_(std::move(grant)), token_(token), since_(engine_->now()) {}
+
+grant_hold::~grant_hold() = default;
+
+lease_clock::time_point grant_hold::valid_until() const noexcept {
+  return valid() ? grant_->valid_until() : lease_clock::time_point::min();
+}
+
+lease_clock::time_point grant_hold::now() const noexcept { return engine_->now(); }
+
+bool grant_hold::valid() const noexcept {
+  return state_ == state::held && engine_->in_own_process() && engine_->now() < grant_->valid_until();
+}
+
+void grant_hold::look_at_clock() const noexcept {
+  if (state_ == state::held && engine_->now() >= grant_->valid_until())
+    engine_->end_grant(grant_, grant_->unanswered ? loss::unreachable : loss::expired);
+}
+
+std::stop_token grant_hold::lost() const noexcept {
+  if (!engine_->in_own_process()) return stopped_token();
+  look_at_clock();
+  std::stop_source source{std::nostopstate};
+  {
+    std::lock_guard lock(source_mutex_);
+    if (!source_.stop_possible()) source_ = std::stop_source();
+    source = source_;
+  }
+  // After the source is there: either lose() finds it, or we find that it happened.
+  if (state_ == state::lost) source.request_stop();
+  return source.get_token();
+}
+
+loss grant_hold::loss_cause() const noexcept {
+  if (!engine_->in_own_process()) return loss::session_ended;
+  look_at_clock();
+  return cause_;
+}
+
+bool grant_hold::lose(loss cause) noexcept {
+  auto expected = state::held;
+  // The cause first: who sees the state must find it. Only one loss can happen, so nobody else writes it.
+  cause_ = cause;
+  if (state_.compare_exchange_strong(expected, state::lost)) return true;
+  if (expected == state::released) cause_ = loss::none;
+  return false;
+}
+
+void grant_hold::signal_loss() const noexcept {
+  std::stop_source source{std::nostopstate};
+  {
+    std::lock_guard lock(source_mutex_);
+    source = source_;
+  }
+  source.request_stop();
+}
+
+failure grant_hold::not_held() const {
+  if (!engine_->in_own_process()) return {errc::not_owner, "this lease was made before fork()"};
+  if (state_ == state::lost) return {errc::lost, to_string(cause_)};
+  return {errc::not_owner, "this lease was released before"};
+}
+
+result<void> grant_hold::renew() {
+  if (!engine_->in_own_process()) return not_held();
+  look_at_clock();
+  if (state_ != state::held) return not_held();
+  return engine_->renew(grant_);
+}
+
+result<void> grant_hold::release() {
+  if (!engine_->in_own_process()) return not_held();
+  look_at_clock();
+  auto expected = state::held;
+  if (!state_.compare_exchange_strong(expected, state::released)) return not_held();
+  return engine_->release(*this);
+}
+
+result<bool> grant_hold::convert(spi::access to) {
+  if (!engine_->in_own_process()) return not_held();
+  look_at_clock();
+  if (state_ != state::held) return not_held();
+  if (grant_->kind() != spi::kind::shared_mutex)
+    return {errc::unsupported, "only leases of a shared_mutex are downgraded or upgraded"};
+  if (grant_->claim().access == to) return true;
+  return engine_->convert(grant_, to);
+}
+
+result<void> grant_hold::downgrade() {
+  auto done = convert(spi::access::shared);
+  if (!done) return done.error();
+  if (!*done) return {errc::rejected, "the store did not downgrade the lock"};
+  return {};
+}
+
+result<bool> grant_hold::try_upgrade() { return convert(spi::access::exclusive); }
+
+void grant_hold::drop() noexcept {
+  if (!engine_->in_own_process()) return;
+  auto expected = state::held;
+  if (!state_.compare_exchange_strong(expected, state::released)) return;
+  try {
+    if (auto done = engine_->release(*this); !done && done.error().code != errc::lost)
+      engine_->log(log_level::warning, "releasing '" + name() + "': " + done.error().detail + "; left to its ttl");
+  } catch (const std::exception& e) {
+    engine_->log(log_level::warning, e.what());
+  }
+}
+
+}  // namespace holdfast::detail

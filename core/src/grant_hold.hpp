@@ -1,0 +1,72 @@
+#pragma once
+
+#include "store_grant.hpp"
+
+#include <holdfast/detail/hold.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+namespace holdfast::detail {
+
+class engine;
+
+/// A lease's hold on one grant of a store.
+///
+/// | state    | leaves by                                      |
+/// |----------|------------------------------------------------|
+/// | held     | release (released) or lose (lost), one of them |
+/// | released | -                                              |
+/// | lost     | -                                              |
+class grant_hold final : public hold, public std::enable_shared_from_this<grant_hold> {
+ public:
+  grant_hold(std::shared_ptr<engine> engine, std::shared_ptr<store_grant> grant, fencing_token token);
+  ~grant_hold() override;
+
+  const std::string& name() const noexcept override { return grant_->name(); }
+  std::string id() const override { return grant_->id().hex(); }
+  fencing_token token() const noexcept override { return token_; }
+  lease_clock::time_point valid_until() const noexcept override;
+  lease_clock::time_point now() const noexcept override;
+  bool valid() const noexcept override;
+  std::stop_token lost() const noexcept override;
+  loss loss_cause() const noexcept override;
+
+  result<void> renew() override;
+  result<void> release() override;
+  result<void> downgrade() override;
+  result<bool> try_upgrade() override;
+  void drop() noexcept override;
+
+  /// held -> lost. False: it was not held any more. The caller signals.
+  bool lose(loss cause) noexcept;
+  /// Stops the token lost() gave out. Runs the user's stop_callbacks.
+  void signal_loss() const noexcept;
+
+  const std::shared_ptr<store_grant>& grant() const noexcept { return grant_; }
+  /// As far as is known without looking at the clock.
+  bool known_lost() const noexcept { return state_ == state::lost; }
+  lease_clock::time_point since() const noexcept { return since_; }
+
+ private:
+  enum class state : std::uint8_t { held, released, lost };
+
+  void look_at_clock() const noexcept;
+  failure not_held() const;
+  result<bool> convert(spi::access to);
+
+  const std::shared_ptr<engine> engine_;
+  const std::shared_ptr<store_grant> grant_;
+  const fencing_token token_;
+  const lease_clock::time_point since_;
+
+  std::atomic<state> state_{state::held};
+  std::atomic<loss> cause_{loss::none};
+
+  // Made when first asked for: most holds end without anybody looking.
+  mutable std::mutex source_mutex_;
+  mutable std::stop_source source_{std::nostopstate};
+};
+
+}  // namespace holdfast::detail

@@ -1,0 +1,48 @@
+#include "engine.hpp"
+#include "reactor.hpp"
+#include "registry.hpp"
+#include "terms.hpp"
+#include "thread_pool.hpp"
+
+namespace holdfast::detail {
+
+namespace {
+
+// With the reactor, the renewer, the worker and the program's own thread this stays below eight however much waits.
+constexpr std::size_t callback_threads = 3;
+
+result<void> check(const client_options& options) {
+  if (auto ttl = check_ttl(options.ttl); !ttl) return ttl;
+  if (options.connect_timeout <= 0ns) return {errc::invalid_argument, "connect_timeout: must be more than nothing"};
+  if (options.request_timeout <= 0ns) return {errc::invalid_argument, "request_timeout: must be more than nothing"};
+  return {};
+}
+
+engine_parts own_threads(const client_options& options) {
+  const auto report = [log = options.log](const char* what) {
+    if (log) log(log_level::error, std::string("a callback threw: ") + what);
+  };
+  engine_parts parts;
+  parts.descriptors = std::make_shared<reactor>(report);
+  parts.time = parts.descriptors;
+  parts.callbacks = std::make_shared<thread_pool>("hf-callback", callback_threads, report);
+  parts.workers = std::make_shared<thread_pool>("hf-worker", 1, report);
+  parts.renewals = std::make_shared<thread_pool>("hf-renewer", 1, report);
+  return parts;
+}
+
+}  // namespace
+
+result<std::shared_ptr<engine>> open_engine(std::string_view url, client_options options) {
+  if (auto good = check(options); !good) return good.error();
+  auto where = uri::parse(url);
+  if (!where) return where.error();
+  auto scheme = find_backend(where->scheme);
+  if (!scheme) return scheme.error();
+  auto parts = own_threads(options);
+  auto shown = where->redacted();
+  return engine::make(std::move(parts), std::move(options), std::move(shown),
+                      [&](spi::runtime& runtime) { return scheme->make(std::move(*where), runtime); });
+}
+
+}  // namespace holdfast::detail

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "guarded.hpp"
+#include "terms.hpp"
+
+#include <holdfast/backend.hpp>
+
+#include <atomic>
+#include <memory>
+
+namespace holdfast::detail {
+
+class grant_hold;
+
+/// One grant of the store. Local handover passes it from hold to hold; the renewer keeps it alive meanwhile.
+///
+/// Thread safety: safe, but for next_look, which is the renewer's under its lock.
+class store_grant {
+ public:
+  enum class life { renewed, fixed };
+
+  store_grant(spi::claim claim, const spi::granted& grant, life l, lease_clock::time_point now)
+      : claim_(std::move(claim)),
+        life_(l),
+        granted_at_(now),
+        next_token_(grant.first_token.value()),
+        tokens_(grant.tokens) {
+    extend(grant.expires);
+  }
+
+  spi::claim claim() const {
+    auto copy = claim_;
+    copy.access = access_changed_.load() ? other(claim_.access) : claim_.access;
+    return copy;
+  }
+  const std::string& name() const noexcept { return claim_.name; }
+  const spi::owner_id& id() const noexcept { return claim_.id; }
+  std::chrono::nanoseconds ttl() const noexcept { return claim_.ttl; }
+  spi::kind kind() const noexcept { return claim_.kind; }
+  ordering order() const noexcept { return claim_.order; }
+  life lives() const noexcept { return life_; }
+  lease_clock::time_point granted_at() const noexcept { return granted_at_; }
+
+  lease_clock::time_point valid_until() const noexcept { return lease_clock::time_point(valid_until_.load()); }
+  void extend(lease_clock::time_point expires) noexcept {
+    valid_until_ = (expires - drift_margin(claim_.ttl)).time_since_epoch();
+  }
+  void convert(spi::access to) noexcept { access_changed_ = to != claim_.access; }
+
+  /// The next token of the block, for the next holder. Requires: tokens_left().
+  fencing_token draw() noexcept { return --tokens_, fencing_token(next_token_++); }
+  bool tokens_left() const noexcept { return tokens_ > 0; }
+
+  /// Whose it is now. Once dead it can be neither passed on nor lost again.
+  struct tenancy {
+    std::weak_ptr<grant_hold> holder;
+    bool dead = false;
+  };
+  guarded<tenancy> tenant;
+
+  /// A renewal went unanswered: if the ttl ends now, the store was out of reach.
+  std::atomic<bool> unanswered{false};
+
+  lease_clock::time_point next_look;
+
+ private:
+  static spi::access other(spi::access a) noexcept {
+    return a == spi::access::shared ? spi::access::exclusive : spi::access::shared;
+  }
+
+  const spi::claim claim_;
+  const life life_;
+  const lease_clock::time_point granted_at_;
+  std::atomic<lease_clock::duration> valid_until_{};
+  std::atomic<bool> access_changed_{false};
+  // Only the present holder draws, when it passes the grant on.
+  std::uint64_t next_token_;
+  std::uint32_t tokens_;
+};
+
+}  // namespace holdfast::detail

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <holdfast/lease_clock.hpp>
+#include <holdfast/options.hpp>
+#include <holdfast/result.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace holdfast::detail {
+
+using namespace std::chrono_literals;
+
+inline constexpr std::chrono::nanoseconds least_ttl = 10ms;
+inline constexpr std::chrono::nanoseconds greatest_ttl = std::chrono::hours(24 * 30);
+
+/// What validity ends before the store's own idea of it: one percent for clocks that run at different speeds, and two
+/// milliseconds to get the loss signal out.
+constexpr std::chrono::nanoseconds drift_margin(std::chrono::nanoseconds ttl) { return ttl / 100 + 2ms; }
+
+/// A third: two renewals may fail before the lease does.
+constexpr std::chrono::nanoseconds renewal_period(std::chrono::nanoseconds ttl) { return ttl / 3; }
+
+/// How long a local queue may keep a lock from the other processes, and how many hands it may go through meanwhile.
+inline constexpr std::chrono::nanoseconds handover_time = 10ms;
+inline constexpr std::uint32_t handover_count = 128;
+
+result<void> check_ttl(std::chrono::nanoseconds ttl);
+
+}  // namespace holdfast::detail
