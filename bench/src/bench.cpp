@@ -1,0 +1,162 @@
+#include "bench.hpp"
+
+#include "children.hpp"
+#include "goals.hpp"
+#include "measure.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "scratch_directory.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace holdfast::bench {
+
+namespace {
+
+/// One row to come.
+struct task {
+  const site* where;
+  workload what;
+};
+
+/// The stores to measure, and the directory they live in where they were not named.
+struct stores {
+  std::vector<std::string> urls;
+  std::unique_ptr<scratch_directory> own;
+};
+
+stores choose_stores(const options& wanted) {
+  if (!wanted.stores.empty()) return {wanted.stores, nullptr};
+  const char* const set = std::getenv("HOLDFAST_STORE");
+  if (set != nullptr && *set != '\0') return {{set}, nullptr};
+  auto own = std::make_unique<scratch_directory>(temporary_parent());
+  return {{"memory:", "file://" + own->path() + "/locks", "sqlite://" + own->path() + "/locks.db"}, std::move(own)};
+}
+
+std::vector<workload> choose_workloads(const options& wanted) {
+  if (!wanted.workloads.empty()) return wanted.workloads;
+  std::vector<workload> all;
+  for (std::size_t i = 0; i < workload_names.size(); ++i) all.push_back(static_cast<workload>(i));
+  return all;
+}
+
+// Workload by workload: stores are compared with each other as well.
+std::vector<task> plan(const std::vector<site>& sites, const options& wanted) {
+  std::vector<task> tasks;
+  std::string refused;
+  for (const workload what : choose_workloads(wanted)) {
+    for (const auto& where : sites) {
+      if (const auto why = unsuitable(where, what)) {
+        if (wanted.workloads.empty()) continue;
+        refused = "--workload " + std::string(to_string(what)) + ": " + *why;
+        std::fprintf(stderr, "holdfast bench: %s, left out\n", refused.c_str());
+      } else {
+        tasks.push_back({&where, what});
+      }
+    }
+  }
+  if (tasks.empty()) throw measurement_error(exit_usage, "nothing to measure: " + refused);
+  return tasks;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::FILE* const file = std::fopen(path.c_str(), "we");
+  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file != nullptr) written = std::fclose(file) == 0 && written;
+  if (!written) throw measurement_error(exit_failed, "cannot write '" + path + "': " + std::strerror(errno));
+  std::printf("written: %s\n", path.c_str());
+}
+
+// Before minutes of measuring, not after. What was not there before is not there now either.
+void expect_writable(const std::string& path) {
+  if (path.empty()) return;
+  const bool existed = ::access(path.c_str(), F_OK) == 0;
+  std::FILE* const file = std::fopen(path.c_str(), "ae");
+  if (file == nullptr) throw measurement_error(exit_usage, "cannot write '" + path + "': " + std::strerror(errno));
+  std::fclose(file);
+  if (!existed) ::unlink(path.c_str());
+}
+
+void measure_all(report& found, const std::vector<task>& tasks) {
+  progress line(found.how.progress);
+  std::printf("%s\n", table_head().c_str());
+  std::fflush(stdout);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const std::string label = tasks[i].where->scheme + ' ' + std::string(to_string(tasks[i].what));
+    line.begin(i + 1, tasks.size(), label);
+    try {
+      found.rows.push_back(measure(*tasks[i].where, tasks[i].what, found.how, [&](double done) { line.update(done); }));
+    } catch (const std::exception& e) {
+      const auto* known = dynamic_cast<const measurement_error*>(&e);
+      throw measurement_error(known != nullptr ? known->exit_code() : exit_failed, label + ": " + e.what());
+    }
+    line.clear();
+    std::printf("%s\n", table_line(found.rows.back()).c_str());
+    std::fflush(stdout);
+  }
+}
+
+int check_goals(const report& found) {
+  int missed = 0;
+  int judged = 0;
+  for (const auto& r : found.rows) {
+    for (const auto& v : judge(r)) {
+      ++judged;
+      if (v.met) continue;
+      ++missed;
+      std::fprintf(stderr, "goal missed: %s\n", describe(r, v).c_str());
+    }
+  }
+  std::printf("goals: %d of %d met\n", judged - missed, judged);
+  return missed == 0 ? 0 : exit_failed;
+}
+
+int run(const options& wanted) {
+  const interruption noted;
+  expect_writable(wanted.json);
+  expect_writable(wanted.plot);
+  const stores chosen = choose_stores(wanted);
+  std::vector<site> sites;
+  for (const auto& url : chosen.urls) sites.push_back(explore(url));
+  const auto tasks = plan(sites, wanted);
+
+  report found{this_machine(), utc_now(), wanted, {}};
+  std::printf("%s\n", describe(found.where).c_str());
+  measure_all(found, tasks);
+  if (!wanted.json.empty()) write_file(wanted.json, to_json(found));
+  if (!wanted.plot.empty()) write_file(wanted.plot, to_svg(found));
+  return wanted.goals == options::goals::check ? check_goals(found) : 0;
+}
+
+}  // namespace
+
+int bench_main(int argc, char** argv) {
+  const auto parsed = parse_options(argc, argv);
+  if (parsed.help) {
+    std::fwrite(help_text.data(), 1, help_text.size(), stdout);
+    return 0;
+  }
+  if (parsed.wrong) {
+    std::fprintf(stderr, "holdfast bench: %s\nTry 'holdfast bench --help'.\n", parsed.wrong->text.c_str());
+    return exit_usage;
+  }
+  try {
+    return run(*parsed.wanted);
+  } catch (const measurement_error& e) {
+    std::fprintf(stderr, "holdfast bench: %s\n", e.what());
+    return e.exit_code();
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "holdfast bench: %s\n", e.what());
+    return exit_failed;
+  }
+}
+
+}  // namespace holdfast::bench
