@@ -54,7 +54,8 @@ std::optional<lease> try_acquire_combined(begin_combined begin, const mutex_list
 
 operation<lease> async_acquire_combined(begin_combined begin, const mutex_list& members, const acquire_options& options,
                                         std::stop_token stop) {
-  auto state = std::make_shared<operation_state<lease>>(members.front().get().store().engine()->callbacks());
+  auto state = std::make_shared<operation_state<lease>>(members.front().get().store().engine()->callbacks(),
+                                                        combined_name(members));
   auto cancel = begin(members, options, std::move(stop), [state](result<std::shared_ptr<hold>> outcome) {
     if (outcome)
       state->complete(lease(std::move(*outcome)));

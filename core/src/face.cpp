@@ -61,7 +61,7 @@ std::optional<lease> lease_or_throw(result<std::shared_ptr<hold>> outcome, const
 
 template <class T, class Convert>
 operation<T> start(engine& e, spi::claim claim, const acquire_options& options, std::stop_token stop, Convert convert) {
-  auto state = std::make_shared<operation_state<T>>(e.callbacks());
+  auto state = std::make_shared<operation_state<T>>(e.callbacks(), claim.name);
   auto begun =
       begin(e, std::move(claim), options, std::move(stop), spi::caller::must_not_block,
             [state, convert](result<std::shared_ptr<hold>> outcome) { state->complete(convert(std::move(outcome))); });

@@ -30,11 +30,11 @@ lease_clock::time_point grant_hold::valid_until() const noexcept {
 lease_clock::time_point grant_hold::now() const noexcept { return engine_->now(); }
 
 bool grant_hold::valid() const noexcept {
-  return state_ == state::held && engine_->in_own_process() && engine_->now() < grant_->valid_until();
+  return held() && engine_->in_own_process() && engine_->now() < grant_->valid_until();
 }
 
 void grant_hold::look_at_clock() const noexcept {
-  if (state_ == state::held && engine_->now() >= grant_->valid_until())
+  if (held() && engine_->now() >= grant_->valid_until())
     engine_->end_grant(grant_, grant_->unanswered ? loss::unreachable : loss::expired);
 }
 
@@ -48,24 +48,22 @@ std::stop_token grant_hold::lost() const noexcept {
     source = source_;
   }
   // After the source is there: either lose() finds it, or we find that it happened.
-  if (state_ == state::lost) source.request_stop();
+  if (known_lost()) source.request_stop();
   return source.get_token();
 }
 
 loss grant_hold::loss_cause() const noexcept {
   if (!engine_->in_own_process()) return loss::session_ended;
   look_at_clock();
-  return cause_;
+  return status_.load().cause;
 }
 
-bool grant_hold::lose(loss cause) noexcept {
-  auto expected = state::held;
-  // The cause first: who sees the state must find it. Only one loss can happen, so nobody else writes it.
-  cause_ = cause;
-  if (state_.compare_exchange_strong(expected, state::lost)) return true;
-  if (expected == state::released) cause_ = loss::none;
-  return false;
+bool grant_hold::end(state as, loss cause) noexcept {
+  status expected;
+  return status_.compare_exchange_strong(expected, status{as, cause});
 }
+
+bool grant_hold::lose(loss cause) noexcept { return end(state::lost, cause); }
 
 void grant_hold::signal_loss() const noexcept {
   std::stop_source source{std::nostopstate};
@@ -78,29 +76,28 @@ void grant_hold::signal_loss() const noexcept {
 
 failure grant_hold::not_held() const {
   if (!engine_->in_own_process()) return {errc::not_owner, "this lease was made before fork()"};
-  if (state_ == state::lost) return {errc::lost, to_string(cause_)};
+  if (known_lost()) return {errc::lost, to_string(status_.load().cause)};
   return {errc::not_owner, "this lease was released before"};
 }
 
 result<void> grant_hold::renew() {
   if (!engine_->in_own_process()) return not_held();
   look_at_clock();
-  if (state_ != state::held) return not_held();
+  if (!held()) return not_held();
   return engine_->renew(grant_);
 }
 
 result<void> grant_hold::release() {
   if (!engine_->in_own_process()) return not_held();
   look_at_clock();
-  auto expected = state::held;
-  if (!state_.compare_exchange_strong(expected, state::released)) return not_held();
+  if (!end(state::released, loss::none)) return not_held();
   return engine_->release(*this);
 }
 
 result<bool> grant_hold::convert(spi::access to) {
   if (!engine_->in_own_process()) return not_held();
   look_at_clock();
-  if (state_ != state::held) return not_held();
+  if (!held()) return not_held();
   if (grant_->kind() != spi::kind::shared_mutex)
     return {errc::unsupported, "only leases of a shared_mutex are downgraded or upgraded"};
   if (grant_->claim().access == to) return true;
@@ -118,8 +115,7 @@ result<bool> grant_hold::try_upgrade() { return convert(spi::access::exclusive);
 
 void grant_hold::drop() noexcept {
   if (!engine_->in_own_process()) return;
-  auto expected = state::held;
-  if (!state_.compare_exchange_strong(expected, state::released)) return;
+  if (!end(state::released, loss::none)) return;
   try {
     if (auto done = engine_->release(*this); !done && done.error().code != errc::lost)
       engine_->log(log_level::warning, "releasing '" + name() + "': " + done.error().detail + "; left to its ttl");

@@ -46,13 +46,15 @@ class grant_hold final : public hold, public std::enable_shared_from_this<grant_
 
   const std::shared_ptr<store_grant>& grant() const noexcept { return grant_; }
   /// As far as is known without looking at the clock.
-  bool known_lost() const noexcept { return state_ == state::lost; }
+  bool known_lost() const noexcept { return status_.load().what == state::lost; }
   lease_clock::time_point since() const noexcept { return since_; }
 
  private:
-  enum class state : std::uint8_t { held, released, lost };
+  enum class state : std::uint16_t { held, released, lost };
 
   void look_at_clock() const noexcept;
+  bool held() const noexcept { return status_.load().what == state::held; }
+  bool end(state as, loss cause) noexcept;
   failure not_held() const;
   result<bool> convert(spi::access to);
 
@@ -61,8 +63,12 @@ class grant_hold final : public hold, public std::enable_shared_from_this<grant_
   const fencing_token token_;
   const lease_clock::time_point since_;
 
-  std::atomic<state> state_{state::held};
-  std::atomic<loss> cause_{loss::none};
+  /// Both in one word: a loss is never seen without its cause.
+  struct status {
+    state what = state::held;
+    loss cause = loss::none;
+  };
+  std::atomic<status> status_{};
 
   // Made when first asked for: most holds end without anybody looking.
   mutable std::mutex source_mutex_;

@@ -51,6 +51,13 @@ void group_wait::later(std::chrono::nanoseconds pause, std::function<void()> tas
   e.time().at(e.now() + pause, [self = shared_from_this(), task = std::move(task)] { self->post(task); });
 }
 
+void group_wait::meanwhile(std::chrono::nanoseconds pause, std::function<void()> task) {
+  auto& e = first_engine();
+  e.time().at(e.now() + pause, [weak = weak_from_this(), task = std::move(task)] {
+    if (auto self = weak.lock()) self->post(task);
+  });
+}
+
 void group_wait::ask(std::size_t index, std::uint64_t round, optional_duration wait) {
   const mutex& member = members_[index];
   acquire_options options = options_;

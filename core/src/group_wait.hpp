@@ -32,7 +32,9 @@ class group_wait : public std::enable_shared_from_this<group_wait> {
   void ask(std::size_t index, std::uint64_t round, optional_duration wait);
   void cancel_asked();
   optional_duration time_left() const;
+  /// Runs `task` after `pause`; until then the wait lives. meanwhile() does not keep it alive.
   void later(std::chrono::nanoseconds pause, std::function<void()> task);
+  void meanwhile(std::chrono::nanoseconds pause, std::function<void()> task);
   void post(std::function<void()> task);
   void finish(result<std::shared_ptr<hold>> outcome);
   static void drop(holds& held) noexcept;

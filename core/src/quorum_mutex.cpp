@@ -36,10 +36,10 @@ class majority_wait final : public group_wait {
     votes_ = failed_ = 0;
     ask(0, round_, time_left());
     if (!waits()) return ask_rest();
-    later(head_start, [this, round = round_] {
+    meanwhile(head_start, [this, round = round_] {
       if (!over() && round == round_) ask_rest();
     });
-    later(jitter(patience_), [this, round = round_] { be_patient_no_longer(round); });
+    meanwhile(jitter(patience_), [this, round = round_] { be_patient_no_longer(round); });
   }
 
   void ask_rest() {
@@ -71,7 +71,7 @@ class majority_wait final : public group_wait {
   void be_patient_no_longer(std::uint64_t round) {
     if (over() || round != round_ || raising_) return;
     // With no vote there is nothing that could keep others from a majority.
-    if (votes_ == 0) return later(jitter(patience_), [this, round] { be_patient_no_longer(round); });
+    if (votes_ == 0) return meanwhile(jitter(patience_), [this, round] { be_patient_no_longer(round); });
     give_up();
     patience_ = std::min(patience_ * 2, greatest_patience);
     ++round_;

@@ -84,13 +84,13 @@ operation<lease> recursive_mutex::async_acquire(acquire_options options, std::st
   try {
     inside = core_->reenter();
   } catch (const error& lost) {
-    auto state = std::make_shared<detail::operation_state<lease>>(e.callbacks());
+    auto state = std::make_shared<detail::operation_state<lease>>(e.callbacks(), core_->name);
     state->complete(failure{lost.code(), lost.detail()});
     return operation<lease>(std::move(state));
   }
   if (!inside)
     return detail::async_acquire(e, detail::mutex_claim(core_->name, core_->options), options, std::move(stop));
-  auto state = std::make_shared<detail::operation_state<lease>>(e.callbacks());
+  auto state = std::make_shared<detail::operation_state<lease>>(e.callbacks(), core_->name);
   state->complete(core_->nested());
   return operation<lease>(std::move(state));
 }

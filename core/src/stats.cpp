@@ -35,8 +35,6 @@ const char* to_string(event::kind what) noexcept {
       return "lost";
     case event::kind::renewal_failed:
       return "renewal_failed";
-    case event::kind::store_note:
-      return "store_note";
   }
   return "unknown";
 }

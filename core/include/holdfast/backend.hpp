@@ -192,7 +192,8 @@ class HOLDFAST_EXPORT backend {
   /// One atomic step: grants, or joins the queue, or finds the grant or ticket this very id already has.
   virtual void enter(const entry_request& request, completion<entry_result> done) = 0;
   /// Completes when a queued claim should look again or was granted; whenever in doubt (reconnect), and when it leaves.
-  /// What happened between enter and watch is not missed. One watch per claim at a time.
+  /// What happened between enter and watch is not missed: a claim that is not in line (any more) completes at once. One
+  /// watch per claim at a time.
   virtual void watch(const claim& queued, completion<wake> done) = 0;
   /// Ends a grant or leaves the queue, whichever there is; wakes who is next. Idempotent. False: there was neither.
   virtual void leave(const claim& ours, caller from, completion<bool> done) = 0;

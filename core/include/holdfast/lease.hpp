@@ -6,6 +6,7 @@
 #include <holdfast/token.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -13,7 +14,7 @@
 namespace holdfast {
 
 /// Why a lease ended before its owner released it.
-enum class loss {
+enum class loss : std::uint16_t {
   none,           ///< It has not.
   expired,        ///< Its ttl passed without renewal: the process was paused, or a fixed ttl ran out.
   taken,          ///< Somebody evicted it, or the store no longer knows it.

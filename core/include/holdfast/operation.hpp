@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace holdfast {
@@ -18,7 +19,9 @@ namespace detail {
 template <class T>
 class operation_state {
  public:
-  explicit operation_state(std::shared_ptr<executor> callbacks) : callbacks_(std::move(callbacks)) {}
+  /// `name` is what is waited for: get() names it in what it throws.
+  operation_state(std::shared_ptr<executor> callbacks, std::string name)
+      : callbacks_(std::move(callbacks)), name_(std::move(name)) {}
 
   void complete(result<T> outcome) {
     std::unique_lock lock(mutex_);
@@ -78,9 +81,11 @@ class operation_state {
   }
 
   executor& callbacks() { return *callbacks_; }
+  const std::string& name() const noexcept { return name_; }
 
  private:
   const std::shared_ptr<executor> callbacks_;
+  const std::string name_;
 
   mutable std::mutex mutex_;
   std::condition_variable done_;
@@ -118,7 +123,9 @@ class [[nodiscard]] operation {
   /// Blocks until the outcome is there. Throws holdfast::error.
   T get() {
     auto state = std::move(state_);
-    return state->wait().value();
+    auto outcome = state->wait();
+    if (!outcome) throw error(outcome.error(), "acquire", state->name());
+    if constexpr (!std::is_void_v<T>) return std::move(*outcome);
   }
 
   /// Calls `f(result<T>)` exactly once, also when the outcome is there already. `f` may release or destroy the lease;

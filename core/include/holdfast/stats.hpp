@@ -39,7 +39,7 @@ struct client_stats {
 
 /// What client::on_event tells.
 struct event {
-  enum class kind { acquired, released, lost, renewal_failed, store_note };
+  enum class kind { acquired, released, lost, renewal_failed };
   kind what = kind::acquired;
   std::string name;
   fencing_token token;
