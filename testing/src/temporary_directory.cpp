@@ -1,0 +1,24 @@
+#include <holdfast/testing/temporary_directory.hpp>
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+namespace holdfast::testing {
+
+temporary_directory::temporary_directory() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "holdfast-test-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) {
+    throw std::system_error(errno, std::generic_category(), "mkdtemp " + pattern);
+  }
+  path_ = pattern;
+}
+
+temporary_directory::~temporary_directory() {
+  std::error_code ignored;  // A test may have removed it already: that is what it was for.
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace holdfast::testing
