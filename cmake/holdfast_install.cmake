@@ -48,6 +48,12 @@ if(HOLDFAST_BUILD_CLI AND TARGET holdfast_cli)
   file(RELATIVE_PATH bin_to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
   set_target_properties(holdfast_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
   install(TARGETS holdfast_cli RUNTIME COMPONENT command)
+  # `holdfast bench` opens the raw client it compares a store with, beside the libraries.
+  foreach(backend IN LISTS backends)
+    if(TARGET holdfast_floor_${backend})
+      install(TARGETS holdfast_floor_${backend} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT command)
+    endif()
+  endforeach()
   install(FILES "${PROJECT_SOURCE_DIR}/cli/man/holdfast.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT command)
   install(FILES "${PROJECT_SOURCE_DIR}/cli/completion/holdfast"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT command)
