@@ -16,13 +16,13 @@ std::string fixed(double value, int digits) {
 }  // namespace
 
 std::string grouped(double value) {
-  std::string digits = fixed(std::round(value), 0);
-  const std::size_t first = digits.starts_with('-') ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) {
-    at -= 3;
-    digits.insert(at, ",");
+  const std::string digits = fixed(std::round(std::fabs(value)), 0);
+  std::string text = value <= -0.5 ? "-" : "";
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
   }
-  return digits;
+  return text;
 }
 
 std::string short_number(double value) {
