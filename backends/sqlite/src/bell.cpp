@@ -1,0 +1,79 @@
+#include "bell.hpp"
+
+#include "lock_table.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+namespace holdfast::sqlite {
+
+namespace {
+
+// A bell rings for one claim at a time; what is left over from others is thrown away.
+constexpr std::size_t most_messages = 16;
+
+timespec from_now(spi::time_point when, spi::time_point now) {
+  const auto left = std::max<std::int64_t>((when - now).count(), 0);
+  return {left / 1'000'000'000, left % 1'000'000'000};
+}
+
+}  // namespace
+
+std::optional<spi::wake> bell::read(const spi::owner_id& id, std::int64_t ticket, spi::time_point now) const {
+  std::array<std::byte, most_messages * sizeof(message)> datagram;
+  std::optional<spi::wake> found;
+  for (;;) {
+    const auto got = ::recv(socket_.get(), datagram.data(), datagram.size(), MSG_DONTWAIT);
+    if (got < 0) return found;
+    for (const message& m : parse({datagram.data(), static_cast<std::size_t>(got)})) {
+      if (m.id != id || m.ticket != ticket) continue;
+      if (m.what == message::kind::granted && to_time(m.expires) > now)
+        return spi::granted{m.token, m.tokens, to_time(m.expires)};
+      found = spi::look_again{};
+    }
+  }
+}
+
+spi::wake bell::wait(const spi::owner_id& id, std::int64_t ticket, const std::vector<std::shared_ptr<peer>>& ahead,
+                     spi::time_point look_again, const spi::runtime& engine) const {
+  std::vector<pollfd> watched{{socket_.get(), POLLIN, 0}};
+  for (const auto& p : ahead) watched.push_back({p->descriptor_to_poll(), POLLIN, 0});
+  for (;;) {
+    const auto now = engine.now();
+    const timespec left = from_now(look_again, now);
+    const int ready = ::ppoll(watched.data(), watched.size(), &left, nullptr);
+    if (ready == 0) return spi::look_again{};
+    if (ready < 0) continue;  // a signal handler ran
+    if (watched[0].revents != 0) {
+      if (const auto news = read(id, ticket, engine.now())) return *news;
+    }
+    const auto died = [](const pollfd& p) { return p.revents != 0; };
+    if (std::any_of(watched.begin() + 1, watched.end(), died)) return spi::look_again{};
+  }
+}
+
+std::unique_ptr<bell> bells::borrow() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      auto last = std::move(free_.back());
+      free_.pop_back();
+      return last;
+    }
+  }
+  const mailbox_id id = sidecar::random_id();
+  descriptor socket = beside_.bind(id);
+  if (!socket) return nullptr;
+  return std::make_unique<bell>(beside_, id, std::move(socket));
+}
+
+void bells::give_back(std::unique_ptr<bell> free) {
+  std::lock_guard lock(mutex_);
+  free_.push_back(std::move(free));
+}
+
+}  // namespace holdfast::sqlite

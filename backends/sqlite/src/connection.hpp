@@ -1,0 +1,66 @@
+#pragma once
+
+#include "statement.hpp"
+
+#include <holdfast/result.hpp>
+
+#include <sqlite3.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace holdfast::sqlite {
+
+/// One SQLite connection, set up the way this backend works: write-ahead log, no checkpoint when it is closed (a
+/// command that is the only user of the file would pay two disk syncs at each exit), checkpoints when we say so.
+///
+/// Thread safety: one thread at a time.
+class connection {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  /// Opens the file, which must exist. Throws sql_error.
+  connection(std::string path, clock::time_point deadline);
+  connection(const connection&) = delete;
+  connection& operator=(const connection&) = delete;
+  ~connection();
+
+  sqlite3* handle() const noexcept { return db_; }
+  const std::string& path() const noexcept { return path_; }
+
+  /// Until when the busy handler may wait for users of the file that do not know our turn.
+  void wait_until(clock::time_point deadline) noexcept { deadline_ = deadline; }
+
+  void execute(const char* sql);             ///< Throws sql_error.
+  std::int64_t ask_number(const char* sql);  ///< The first value of the first row. Throws sql_error.
+  std::string ask_text(const char* sql);     ///< As ask_number.
+
+  /// Switches to the write-ahead log. Throws sql_error, also where the file system cannot carry one.
+  void use_log();
+
+  bool in_transaction() const noexcept { return sqlite3_get_autocommit(db_) == 0; }
+  void roll_back() noexcept;
+
+  /// The file at the path is not the one we have open any more.
+  bool moved() const noexcept;
+
+  /// How long the log was after the latest commit of this connection, in pages.
+  int log_pages() const noexcept { return log_pages_; }
+  /// Copies what the log holds into the database, as far as readers let it. True: all of it, the log starts afresh.
+  bool checkpoint();
+
+  failure describe(const sql_error& e) const { return to_failure(e.code, e.text, path_); }
+
+ private:
+  static int on_busy(void* self, int tries) noexcept;
+  static int on_commit(void* self, sqlite3*, const char*, int pages) noexcept;
+  void set_up();
+
+  const std::string path_;
+  clock::time_point deadline_;
+  int log_pages_ = 0;
+  sqlite3* db_ = nullptr;
+};
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,69 @@
+#pragma once
+
+/// The statements of lock_table. ?1 is always the name.
+namespace holdfast::sqlite::sql {
+
+constexpr const char* find = R"sql(
+SELECT kind, fence, owner, token, tokens, expires, since, session, capacity, shares, waiters, tail, value
+FROM lock WHERE name = ?1)sql";
+constexpr const char* floor = "SELECT value FROM meta WHERE key = 'floor'";
+constexpr const char* save = R"sql(
+REPLACE INTO lock(name, kind, fence, owner, token, tokens, expires, since, session, capacity, shares, waiters, tail, value)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14))sql";
+
+// ?2 kind, ?3 owner, ?4 number of tokens, ?5 now, ?6 expiry, ?7 session. An exclusive holder whose time is over is as
+// good as none; his engine has told him.
+constexpr const char* take_free = R"sql(
+UPDATE lock SET kind = ?2, owner = ?3, token = fence + 1, tokens = ?4, fence = fence + ?4, since = ?5, expires = ?6,
+                session = ?7
+WHERE name = ?1 AND waiters = 0 AND shares = 0 AND value IS NULL AND (owner IS NULL OR expires <= ?5)
+RETURNING token)sql";
+// ?2 owner.
+constexpr const char* leave_alone = "UPDATE lock SET owner = NULL WHERE name = ?1 AND owner = ?2 AND waiters = 0";
+
+// ?2 owner, ?3 now, ?4 new expiry. What has ended stays ended: its lease was declared lost.
+constexpr const char* extend = "UPDATE lock SET expires = ?4 WHERE name = ?1 AND owner = ?2 AND expires > ?3";
+constexpr const char* extend_hold = "UPDATE hold SET expires = ?4 WHERE name = ?1 AND owner = ?2 AND expires > ?3";
+
+// ?2 owner.
+constexpr const char* hold = R"sql(
+SELECT owner, token, tokens, permits, expires, since, session FROM hold WHERE name = ?1 AND owner = ?2)sql";
+constexpr const char* holds = R"sql(
+SELECT owner, token, tokens, permits, expires, since, session FROM hold WHERE name = ?1)sql";
+constexpr const char* add_hold = R"sql(
+INSERT INTO hold(name, owner, token, tokens, permits, expires, since, session)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8))sql";
+constexpr const char* drop_hold = "DELETE FROM hold WHERE name = ?1 AND owner = ?2";
+constexpr const char* drop_holds = "DELETE FROM hold WHERE name = ?1";
+
+// ?2 ticket.
+constexpr const char* first = R"sql(
+SELECT ticket, owner, access, permits, tokens, ttl, since, session, mailbox FROM queue
+WHERE name = ?1 ORDER BY ticket LIMIT 1)sql";
+constexpr const char* last = R"sql(
+SELECT ticket, owner, access, permits, tokens, ttl, since, session, mailbox FROM queue
+WHERE name = ?1 ORDER BY ticket DESC LIMIT 1)sql";
+constexpr const char* ticket = R"sql(
+SELECT ticket, owner, access, permits, tokens, ttl, since, session, mailbox FROM queue
+WHERE name = ?1 AND ticket = ?2)sql";
+constexpr const char* before = R"sql(
+SELECT ticket, owner, access, permits, tokens, ttl, since, session, mailbox FROM queue
+WHERE name = ?1 AND ticket < ?2 ORDER BY ticket DESC LIMIT 1)sql";
+constexpr const char* after = R"sql(
+SELECT ticket, owner, access, permits, tokens, ttl, since, session, mailbox FROM queue
+WHERE name = ?1 AND ticket > ?2 ORDER BY ticket LIMIT 1)sql";
+constexpr const char* tickets = R"sql(
+SELECT ticket, owner, access, permits, tokens, ttl, since, session, mailbox FROM queue
+WHERE name = ?1 ORDER BY ticket)sql";
+constexpr const char* add_ticket = R"sql(
+INSERT INTO queue(name, ticket, owner, access, permits, tokens, ttl, since, session, mailbox)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10))sql";
+constexpr const char* move_ticket = "UPDATE queue SET mailbox = ?3 WHERE name = ?1 AND ticket = ?2";
+constexpr const char* drop_ticket = "DELETE FROM queue WHERE name = ?1 AND ticket = ?2";
+constexpr const char* drop_tickets = "DELETE FROM queue WHERE name = ?1";
+
+// Names from ?1 on, in order: the caller stops where the prefix ends.
+constexpr const char* used_names = R"sql(
+SELECT name FROM lock WHERE name >= ?1 AND (owner IS NOT NULL OR shares > 0 OR waiters > 0) ORDER BY name)sql";
+
+}  // namespace holdfast::sqlite::sql

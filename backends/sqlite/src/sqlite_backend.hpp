@@ -1,0 +1,53 @@
+#pragma once
+
+#include "store.hpp"
+
+#include <holdfast/backend.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace holdfast::sqlite {
+
+/// The embedded store: all processes of one machine. Blocks the calling thread where it may, else the engine's worker.
+class sqlite_backend final : public spi::backend {
+ public:
+  static constexpr spi::capabilities can{.mutex = true,
+                                         .shared_mutex = true,
+                                         .permits = true,
+                                         .semaphore = true,
+                                         .latch = true,
+                                         .cell = true,
+                                         .fence = true,
+                                         .fifo = true,
+                                         .raise_token = true};
+
+  sqlite_backend(std::shared_ptr<store> store, spi::runtime& engine) : store_(std::move(store)), engine_(engine) {}
+
+  spi::capabilities supports() const noexcept override { return can; }
+  std::string identity() const override { return store_->identity(); }
+
+  void enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) override;
+  void watch(const spi::claim& queued, spi::completion<spi::wake> done) override;
+  void leave(const spi::claim& ours, spi::caller from, spi::completion<bool> done) override;
+  void renew(const std::vector<spi::claim>& held, spi::completion<std::vector<spi::renewal_outcome>> done) override;
+  void convert(const spi::claim& held, spi::access to, spi::caller from, spi::completion<bool> done) override;
+  void raise(const spi::claim& held, fencing_token floor, spi::caller from, spi::completion<bool> done) override;
+
+  void count(const spi::count_request& request, spi::caller from, spi::completion<spi::count_reply> done) override;
+  void load_cell(const std::string& name, spi::caller from, spi::completion<spi::cell_value> done) override;
+  void exchange_cell(const std::string& name, std::uint64_t expected, std::string value, spi::owner_id id,
+                     spi::caller from, spi::completion<bool> done) override;
+  void admit(const std::string& name, fencing_token token, spi::caller from,
+             spi::completion<fencing_token> done) override;
+
+  void inspect(const std::string& prefix, spi::completion<std::vector<entry>> done) override;
+  void evict(const std::string& name, spi::completion<bool> done) override;
+  std::function<void()> observe(const std::string& prefix, std::function<void()> changed) override;
+
+ private:
+  const std::shared_ptr<store> store_;
+  spi::runtime& engine_;
+};
+
+}  // namespace holdfast::sqlite

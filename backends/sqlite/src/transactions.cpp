@@ -1,0 +1,103 @@
+#include "transactions.hpp"
+
+namespace holdfast::sqlite {
+
+namespace {
+
+// In pages of the log. Whoever opens the database alone reads the whole log first, so a command that comes and goes
+// keeps it short; one that stays can let it grow, and pays for the disk less often.
+constexpr int long_log = 4000;
+constexpr int long_log_for_the_young = 128;
+constexpr int young_commits = 8;
+
+constexpr std::chrono::seconds file_look_period{1};
+
+}  // namespace
+
+transactions::transactions(connection& db, const sidecar& beside, spi::runtime& engine, listener ends)
+    : engine_(engine),
+      ends_(std::move(ends)),
+      db_(db),
+      turn_(beside.open("turn"), static_cast<std::uint32_t>(sidecar::random_id())),
+      looked_at_file_(clock::now()),
+      begin_write_(db.handle(), "BEGIN IMMEDIATE"),
+      begin_read_(db.handle(), "BEGIN"),
+      commit_(db.handle(), "COMMIT") {}
+
+result<void> transactions::prepare(std::unique_lock<std::timed_mutex>& lock, clock::time_point deadline) {
+  if (!lock.try_lock() && !lock.try_lock_until(deadline))
+    return {errc::unavailable, db_.path() + ": other calls of this client take too long"};
+  db_.wait_until(deadline);
+  // Cheap, but not for every call.
+  if (clock::now() - looked_at_file_ < file_look_period && !gone_) return {};
+  return look_at_file();
+}
+
+result<void> transactions::look_at_file() {
+  looked_at_file_ = clock::now();
+  gone_ = gone_ || db_.moved();
+  if (!gone_) return {};
+  return {errc::rejected, db_.path() + ": the database was deleted or replaced while it was open; connect again"};
+}
+
+result<void> transactions::check_file() {
+  std::lock_guard lock(mutex_);
+  return look_at_file();
+}
+
+void transactions::begin(mode m, clock::time_point deadline) {
+  if (m == mode::read) {
+    begin_read_.run();
+    return;
+  }
+  has_turn_ = turn_.take(deadline);
+  if (m == mode::single) return;
+  begin_write_.run();
+  if (!has_turn_) {
+    turn_.take_over();
+    has_turn_ = true;
+  }
+}
+
+void transactions::end(mode m) {
+  if (m != mode::single) commit_.run();
+  if (m == mode::read) return;
+  give_turn();
+  if (m == mode::write) ends_.committed();
+  const int limit = ++commits_ <= young_commits ? long_log_for_the_young : long_log;
+  if (db_.log_pages() >= limit) checkpoint_due_.store(true);
+}
+
+failure transactions::abandon(const sql_error& e) noexcept {
+  db_.roll_back();
+  give_turn();
+  ends_.rolled_back();
+  if (db_.moved()) gone_ = true;
+  if (gone_)
+    return {errc::rejected, db_.path() + ": the database was deleted or replaced while it was open; connect again"};
+  return db_.describe(e);
+}
+
+void transactions::give_turn() noexcept {
+  if (has_turn_) turn_.give();
+  has_turn_ = false;
+}
+
+void transactions::checkpoint() noexcept {
+  if (!checkpoint_due_.exchange(false)) return;
+  std::lock_guard lock(mutex_);
+  const auto deadline = clock::now() + engine_.options().request_timeout;
+  db_.wait_until(deadline);
+  try {
+    if (db_.checkpoint()) return;
+    // Others wrote meanwhile, and a log that is never copied to its end never starts afresh: once more, without them.
+    has_turn_ = turn_.take(deadline);
+    db_.checkpoint();
+    give_turn();
+  } catch (const sql_error& e) {
+    give_turn();
+    engine_.log(log_level::warning, "checkpoint: " + db_.describe(e).detail);
+  }
+}
+
+}  // namespace holdfast::sqlite
