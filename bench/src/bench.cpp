@@ -85,22 +85,32 @@ void expect_writable(const std::string& path) {
   if (!existed) ::unlink(path.c_str());
 }
 
+/// A row that came to nothing does not keep the others from being measured, but it is told at once, and by the exit
+/// code.
+void note_failure(report& found, const task& failed, const measurement_error& why) {
+  if (why.exit_code() == exit_interrupted) throw why;
+  const std::string label = failed.where->scheme + ' ' + std::string(to_string(failed.what));
+  std::fprintf(stderr, "holdfast bench: %s: %s\n", label.c_str(), why.what());
+  found.failures.push_back({failed.where->scheme, failed.what, why.what(), why.exit_code()});
+}
+
 void measure_all(report& found, const std::vector<task>& tasks) {
   progress line(found.how.progress);
   std::printf("%s\n", table_head().c_str());
   std::fflush(stdout);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const std::string label = tasks[i].where->scheme + ' ' + std::string(to_string(tasks[i].what));
-    line.begin(i + 1, tasks.size(), label);
+    const auto& next = tasks[i];
+    line.begin(i + 1, tasks.size(), next.where->scheme + ' ' + std::string(to_string(next.what)));
     try {
-      found.rows.push_back(measure(*tasks[i].where, tasks[i].what, found.how, [&](double done) { line.update(done); }));
-    } catch (const std::exception& e) {
-      const auto* known = dynamic_cast<const measurement_error*>(&e);
-      throw measurement_error(known != nullptr ? known->exit_code() : exit_failed, label + ": " + e.what());
+      auto r = measure(*next.where, next.what, found.how, [&](double done) { line.update(done); });
+      line.clear();
+      std::printf("%s\n", table_line(r).c_str());
+      std::fflush(stdout);
+      found.rows.push_back(std::move(r));
+    } catch (const measurement_error& e) {
+      line.clear();
+      note_failure(found, next, e);
     }
-    line.clear();
-    std::printf("%s\n", table_line(found.rows.back()).c_str());
-    std::fflush(stdout);
   }
 }
 
@@ -128,12 +138,13 @@ int run(const options& wanted) {
   for (const auto& url : chosen.urls) sites.push_back(explore(url));
   const auto tasks = plan(sites, wanted);
 
-  report found{this_machine(), utc_now(), wanted, {}};
+  report found{this_machine(), utc_now(), wanted, {}, {}};
   std::printf("%s\n", describe(found.where).c_str());
   measure_all(found, tasks);
   if (!wanted.json.empty()) write_file(wanted.json, to_json(found));
   if (!wanted.plot.empty()) write_file(wanted.plot, to_svg(found));
-  return wanted.goals == options::goals::check ? check_goals(found) : 0;
+  const int goals = wanted.goals == options::goals::check ? check_goals(found) : 0;
+  return found.failures.empty() ? goals : found.failures.front().exit_code;
 }
 
 }  // namespace

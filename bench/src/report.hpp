@@ -9,12 +9,21 @@
 
 namespace holdfast::bench {
 
+/// A row that could not be measured.
+struct failed_row {
+  std::string store;
+  workload what = workload::uncontended;
+  std::string why;
+  int exit_code = 1;
+};
+
 /// Everything one call of `holdfast bench` found.
 struct report {
   machine where;
   std::string when;
   options how;
   std::vector<row> rows;
+  std::vector<failed_row> failures;
 };
 
 std::string table_head();

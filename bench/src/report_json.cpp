@@ -123,6 +123,14 @@ std::string json_of(const row& r) {
       .json();
 }
 
+std::string json_of(const failed_row& failed) {
+  return object()
+      .add("store", quoted(failed.store))
+      .add("workload", quoted(to_string(failed.what)))
+      .add("why", quoted(failed.why))
+      .json();
+}
+
 }  // namespace
 
 std::string to_json(const report& r) {
@@ -133,9 +141,12 @@ std::string to_json(const report& r) {
                            .add("memory_gib", number(r.where.memory_gib));
   std::string rows;
   for (const auto& line : r.rows) rows += (rows.empty() ? "\n    " : ",\n    ") + json_of(line);
+  std::string failures;
+  for (const auto& failed : r.failures) failures += (failures.empty() ? "" : ", ") + json_of(failed);
   return "{\n  \"format\": 1,\n  \"version\": " + quoted(HOLDFAST_VERSION_STRING) + ",\n  \"time\": " + quoted(r.when) +
          ",\n  \"seconds\": " + number(std::chrono::duration<double>(r.how.seconds).count()) +
-         ",\n  \"machine\": " + machine.json() + ",\n  \"rows\": [" + rows + "\n  ]\n}\n";
+         ",\n  \"machine\": " + machine.json() + ",\n  \"rows\": [" + rows + "\n  ],\n  \"failures\": [" + failures +
+         "]\n}\n";
 }
 
 }  // namespace holdfast::bench

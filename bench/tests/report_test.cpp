@@ -49,7 +49,8 @@ report sample() {
           "2026-01-31T12:00:00Z",
           options{},
           {contended_row("sqlite", workload::handover, 6), contended_row("file", workload::processes, 0.5), holds_row(),
-           run_row()}};
+           run_row()},
+          {{"file", workload::holds, "out of \"files\"", 1}}};
 }
 
 TEST(bench_json, has_its_documented_fields) {
@@ -57,6 +58,8 @@ TEST(bench_json, has_its_documented_fields) {
   EXPECT_EQ(json.at("format"), 1);
   EXPECT_EQ(json.at("machine").at("cpu"), "Model \"X\" & <Co>");
   EXPECT_EQ(json.at("seconds"), 3.0);
+  EXPECT_EQ(json.at("failures").at(0).at("workload"), "holds");
+  EXPECT_EQ(json.at("failures").at(0).at("why"), "out of \"files\"");
   ASSERT_EQ(json.at("rows").size(), 4u);
   const std::set<std::string> fields{"store",
                                      "url",
