@@ -11,7 +11,7 @@ const char* const help_text =
     "  acquire|try KIND NAME [wait=MS] [ttl=MS] [order=fifo] [as=SLOT] -> granted TOKEN | busy | error ERRC ...\n"
     "      KIND: mutex recursive_mutex shared_mutex permit_semaphore multi_mutex quorum_mutex,\n"
     "      reader (of a shared_mutex), permits (with of=N [permits=N])\n"
-    "  release|renew|token|valid|lost|cause [as=SLOT]\n"
+    "  release|renew|token|valid|lost|cause [as=SLOT] (cause: the number of the loss)\n"
     "  lock|unlock|try_lock KIND NAME [order=fifo]\n"
     "  count KIND NAME LOOPS counter=FILE [history=FILE] [order=fifo] -> counted N\n"
     "  take|give NAME N (counting_semaphore)   count_down NAME N, wait NAME [wait=MS] (latch)\n"

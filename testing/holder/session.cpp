@@ -123,7 +123,7 @@ std::string session::of_lease(const command& c) {
   if (verb == "token") return std::to_string(held.token().value());
   if (verb == "valid") return held.valid() ? "yes" : "no";
   if (verb == "lost") return held.lost().stop_requested() ? "yes" : "no";
-  if (verb == "cause") return to_string(held.loss_cause());
+  if (verb == "cause") return std::to_string(static_cast<int>(held.loss_cause()));
   const std::string reply = tell(held.release());
   leases_.erase(found);
   return reply;

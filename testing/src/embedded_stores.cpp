@@ -48,7 +48,9 @@ class file_fixture final : public store_fixture {
     return "file://" + (directory_.path() / std::to_string(index)).string();
   }
   /// What issue and contract ask of it at least; what else it can do is its own to add here.
-  spi::capabilities supports() const override { return {.mutex = true, .shared_mutex = true, .permits = true}; }
+  spi::capabilities supports() const override {
+    return {.mutex = true, .shared_mutex = true, .permits = true, .raise_token = true};
+  }
   bool cross_process() const override { return true; }
   bool expires_paused_holders() const override { return false; }
   bool queues_writers() const override { return false; }

@@ -15,7 +15,8 @@ INSTANTIATE_TEST_SUITE_P(store, loss_conformance, Combine(Values(file_store()), 
 INSTANTIATE_TEST_SUITE_P(store, option_conformance, Combine(Values(file_store()), every_lock()), store_and_lock_name);
 INSTANTIATE_TEST_SUITE_P(store, operation_conformance, Combine(Values(file_store()), every_lock()),
                          store_and_lock_name);
-INSTANTIATE_TEST_SUITE_P(store, process_conformance, Combine(Values(file_store()), every_lock()), store_and_lock_name);
+INSTANTIATE_TEST_SUITE_P(store, process_conformance, Combine(Values(file_store()), every_plain_lock()),
+                         store_and_lock_name);
 
 INSTANTIATE_TEST_SUITE_P(store, mutex_conformance, Values(file_store()), store_name);
 INSTANTIATE_TEST_SUITE_P(store, fifo_conformance, Values(file_store()), store_name);

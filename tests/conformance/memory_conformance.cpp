@@ -16,7 +16,7 @@ INSTANTIATE_TEST_SUITE_P(store, loss_conformance, Combine(Values(memory_store())
 INSTANTIATE_TEST_SUITE_P(store, option_conformance, Combine(Values(memory_store()), every_lock()), store_and_lock_name);
 INSTANTIATE_TEST_SUITE_P(store, operation_conformance, Combine(Values(memory_store()), every_lock()),
                          store_and_lock_name);
-INSTANTIATE_TEST_SUITE_P(store, process_conformance, Combine(Values(memory_store()), every_lock()),
+INSTANTIATE_TEST_SUITE_P(store, process_conformance, Combine(Values(memory_store()), every_plain_lock()),
                          store_and_lock_name);
 
 INSTANTIATE_TEST_SUITE_P(store, mutex_conformance, Values(memory_store()), store_name);

@@ -183,7 +183,7 @@ TEST_P(inspect_conformance, evicting_another_process_makes_it_lose_its_lease) {
   mutex m(c, name);
   EXPECT_GT(m.acquire({.wait = live_timeout}).token().value(), token);
   EXPECT_TRUE(eventually([&] { return other.ask("lost") == "yes"; }));
-  EXPECT_EQ(other.ask("cause"), "taken");
+  EXPECT_EQ(other.ask("cause"), std::to_string(static_cast<int>(loss::taken)));
 }
 
 }  // namespace holdfast::testing

@@ -105,7 +105,7 @@ const std::vector<bad_name>& bad_names() {
       {"another byte that is never in UTF-8", "\xc0\x80", "c0"},
       {"a continuation byte alone", "a\x80", "80"},
       {"a sequence cut short at the end", "a\xe2\x82", "e2"},
-      {"a sequence cut short in the middle", "\xe2\x82z", "e2"},
+      {"a sequence cut short in the middle", "\xe2\x82z", "7a"},
       {"an overlong slash of two bytes", "a\xc0\xaf", "c0"},
       {"an overlong slash of three bytes", "a\xe0\x80\xaf", "e0"},
       {"an overlong slash of four bytes", "a\xf0\x80\x80\xaf", "f0"},

@@ -83,6 +83,12 @@ inline auto every_lock() {
                            lock_kind::permit_semaphore, lock_kind::multi_mutex, lock_kind::quorum_mutex);
 }
 
+/// Those that are a hold of their own in the store, not made of mutexes: enough where each case costs a process.
+inline auto every_plain_lock() {
+  return ::testing::Values(lock_kind::mutex, lock_kind::recursive_mutex, lock_kind::shared_mutex,
+                           lock_kind::permit_semaphore);
+}
+
 // Promises of every exclusive lock.
 class exclusive_conformance : public lock_conformance {};
 class waiting_conformance : public lock_conformance {};
