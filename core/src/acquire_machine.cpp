@@ -1,9 +1,11 @@
 #include "acquire_machine.hpp"
 
+#include <utility>
+
 namespace holdfast::detail {
 
 acquire_machine::action acquire_machine::step(event e) noexcept {
-  if (e == event::look_again || e == event::handed) watch_out_ = false;
+  if (e == event::look_again || e == event::handed || e == event::watch_failed) watch_out_ = false;
   switch (phase_) {
     case phase::idle:
       if (e == event::start) return enter_again();
@@ -14,8 +16,7 @@ acquire_machine::action acquire_machine::step(event e) noexcept {
     case phase::pausing:
       return on_queued(e);
     case phase::leaving:
-      if (e == event::left) phase_ = phase::finished;
-      return {};
+      return on_leaving(e);
     case phase::finished:
       return {};
   }
@@ -50,6 +51,19 @@ acquire_machine::action acquire_machine::clean_up() noexcept {
   return next;
 }
 
+acquire_machine::action acquire_machine::on_leaving(event e) noexcept {
+  action next;
+  if (e == event::left) {
+    if (std::exchange(again_, false)) return enter_again();
+    phase_ = phase::finished;
+  } else if (again_ && (e == event::deadline || e == event::cancelled)) {
+    again_ = false;
+    answered_ = true;
+    next.deliver = e == event::deadline ? answer::timed_out : answer::cancelled;
+  }
+  return next;
+}
+
 acquire_machine::action acquire_machine::on_entering(event e) noexcept {
   switch (e) {
     case event::look_again:
@@ -63,6 +77,7 @@ acquire_machine::action acquire_machine::on_entering(event e) noexcept {
     case event::cancelled:
       return answered_ ? action{} : give_up(answer::cancelled);
     case event::granted:
+    case event::stale:
     case event::busy:
     case event::unavailable:
     case event::refused:
@@ -70,8 +85,14 @@ acquire_machine::action acquire_machine::on_entering(event e) noexcept {
     default:
       return {};
   }
-  if (e == event::granted || e == event::unavailable || (e == event::busy && waits_)) maybe_there_ = true;
+  if (e == event::granted || e == event::stale || e == event::unavailable || (e == event::busy && waits_))
+    maybe_there_ = true;
   if (answered_) return clean_up();
+  if (e == event::stale) {
+    again_ = true;
+    handed_ = false;
+    return clean_up();
+  }
   if (e == event::granted || handed_) {
     phase_ = phase::finished;
     action next;
@@ -106,6 +127,11 @@ acquire_machine::action acquire_machine::on_queued(event e) noexcept {
     case event::look_again:
     case event::timer:
       return enter_again();
+    case event::watch_failed: {
+      action next;
+      next.look_soon_timer = true;
+      return next;
+    }
     case event::handed: {
       phase_ = phase::finished;
       action next;

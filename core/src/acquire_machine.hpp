@@ -18,7 +18,7 @@ namespace holdfast::detail {
 /// | entering  | an enter is under way                            | its answer                                    |
 /// | watching  | in the store's queue                             | a wake, the look-again timer, giving up       |
 /// | pausing   | the store did not answer; a retry timer runs     | the timer, giving up                          |
-/// | leaving   | answered; cleaning up                            | left                                          |
+/// | leaving   | cleaning up: answered, or a stale grant          | left                                          |
 /// | finished  | nothing of ours is under way but maybe a watch   | -                                             |
 class acquire_machine {
  public:
@@ -28,9 +28,11 @@ class acquire_machine {
     start,
     granted,          ///< enter: it is ours.
     busy,             ///< enter: in line, or, where we do not queue, refused.
+    stale,            ///< enter: it was ours, but the answer took longer than it lasts.
     unavailable,      ///< enter: no answer; the outcome is unknown.
     refused,          ///< enter: answered with an error.
-    look_again,       ///< watch: something may be new. Also when the watch failed.
+    look_again,       ///< watch: something may be new.
+    watch_failed,     ///< watch: it cannot be had; the look-again timer has to do.
     handed,           ///< watch: the store granted it to us.
     timer,            ///< The look-again or retry timer fired.
     deadline,         ///< The caller's wait is over.
@@ -47,6 +49,7 @@ class acquire_machine {
     bool watch = false;
     bool leave = false;
     bool look_again_timer = false;  ///< Start it, at the time the store named.
+    bool look_soon_timer = false;   ///< Start it, after a pause, or at that time if it comes first.
     bool retry_timer = false;       ///< Start it, after a pause.
     bool stop_timer = false;
   };
@@ -60,6 +63,7 @@ class acquire_machine {
  private:
   action on_entering(event e) noexcept;
   action on_queued(event e) noexcept;
+  action on_leaving(event e) noexcept;
   action enter_again() noexcept;
   action give_up(answer with) noexcept;
   action clean_up() noexcept;
@@ -70,6 +74,7 @@ class acquire_machine {
   bool maybe_there_ = false;  // the store may know the claim: in its queue, or by an answer that never came
   bool answered_ = false;     // the caller has its answer; the rest is cleaning up
   bool look_owed_ = false;    // woken while an enter was under way: its answer may be older than the wake
+  bool again_ = false;        // leaving a stale grant, to begin anew
   bool handed_ = false;       // granted by a wake while an enter was under way
 };
 

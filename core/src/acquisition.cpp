@@ -4,6 +4,8 @@
 #include "engine.hpp"
 #include "grant_hold.hpp"
 
+#include <algorithm>
+
 namespace holdfast::detail {
 
 acquisition::acquisition(std::shared_ptr<engine> engine, spi::claim claim, acquire_terms terms, completion done)
@@ -55,13 +57,13 @@ void acquisition::receive(std::shared_ptr<store_grant> grant, fencing_token toke
 
 void acquisition::take_over() {
   auto next = std::make_shared<grant_hold>(engine_, passed_, passed_token_);
-  const bool alive = passed_->tenant.with([&](store_grant::tenancy& t) {
+  const loss ended = passed_->tenant.with([&](store_grant::tenancy& t) {
     t.holder = next;
-    return !t.dead;
+    return t.ended;
   });
   engine_->counters().handed_over.add();
   // Lost on the way: given out as it is, so that the caller learns of it as of any loss.
-  if (!alive) engine_->settle_loss(next, loss::taken);
+  if (ended != loss::none) engine_->settle_loss(next, ended);
   answer(std::shared_ptr<hold>(std::move(next)));
 }
 
@@ -93,15 +95,26 @@ void acquisition::run(std::unique_lock<std::mutex>& lock) {
       lock.lock();
       continue;
     }
+    if (machine_.now() == acquire_machine::phase::idle && e != event::start) {
+      // Giving up was on its way when the gate let this one in: it is owed once inside.
+      missed_ = e;
+      continue;
+    }
     if (e == event::start && missed_) events_.push_back(*std::exchange(missed_, std::nullopt));
     const action next = machine_.step(e);
     const bool over = machine_.now() == acquire_machine::phase::finished;
     lock.unlock();
-    perform(next);
-    if (over)
-      finish();
-    else
-      arm_giving_up();
+    try {
+      perform(next);
+    } catch (const std::exception& no) {
+      // No memory, no thread: the caller must not wait for an answer that nobody will bring.
+      answer(failure{errc::unavailable, no.what()});
+    }
+    if (over) finish();
+    lock.lock();
+    if (over || !events_.empty()) continue;
+    lock.unlock();
+    arm_giving_up();
     lock.lock();
   }
   running_ = false;
@@ -111,6 +124,7 @@ void acquisition::handle_parked(event e) {
   contended_ = true;
   if (e == event::start) return arm_giving_up();
   if (e == event::handed) return take_over();
+  if (e == event::refused) return deliver(acquire_machine::answer::failure);
   if (e != event::deadline && e != event::cancelled) return;
   if (!engine_->gate().withdraw(claim_.name, this)) {
     // It is being let in or handed the lock this moment. Handed, it has it; let in, it gives up there.
@@ -130,7 +144,8 @@ void acquisition::perform(const action& next) {
     contended_ = true;
     set_timer(look_again_);
   }
-  if (next.retry_timer) pause_then(event::timer);
+  if (next.look_soon_timer) look_soon();
+  if (next.retry_timer) pause();
 }
 
 /// Deadline and cancellation are armed only for those that really wait: an uncontended acquisition pays for neither.
@@ -159,6 +174,8 @@ void acquisition::enter() {
   caller_ = spi::caller::must_not_block;
   // With others waiting here, tokens for them too: each local handover takes the next.
   if (gated() && engine_->gate().parked(claim_.name) > 0) request.tokens = handover_count;
+  asked_at_ = engine_->now();
+  engine_->expect(claim_.id);
   engine_->store().enter(request, [self = shared_from_this()](auto answer) { self->on_entered(std::move(answer)); });
 }
 
@@ -167,22 +184,40 @@ void acquisition::on_entered(result<spi::entry_result> answer) {
     const bool again = answer.error().code == errc::unavailable;
     return feed_with(again ? event::unavailable : event::refused, [&] { why_ = std::move(answer.error()); });
   }
-  if (auto* grant = std::get_if<spi::granted>(&*answer)) return feed_with(event::granted, [&] { entered_ = *grant; });
+  if (auto* grant = std::get_if<spi::granted>(&*answer)) {
+    return feed_with(outlived(*grant, asked_at_) ? event::stale : event::granted, [&] {
+      entered_ = *grant;
+      answered_once_ = true;
+    });
+  }
   feed_with(event::busy, [&] {
     look_again_ = std::get<spi::busy>(*answer).look_again;
+    answered_once_ = true;
     failing_since_.reset();
     failures_ = 0;
   });
 }
 
+/// The validity of a grant that took longer to arrive than it lasts is over before anybody sees it.
+bool acquisition::outlived(const spi::granted& grant, lease_clock::time_point since) const {
+  if (claim_.kind == spi::kind::semaphore || claim_.kind == spi::kind::latch) return false;
+  return store_grant::validity(grant.expires, since, claim_.ttl) <= engine_->now();
+}
+
 void acquisition::watch() {
   engine_->store().watch(claim_, [self = shared_from_this()](result<spi::wake> woken) {
-    if (woken) {
-      if (auto* grant = std::get_if<spi::granted>(&*woken))
-        return self->feed_with(event::handed, [&] { self->handed_ = *grant; });
-    }
-    self->feed(event::look_again);
+    if (!woken)
+      return self->feed_with(event::watch_failed, [&] { self->watch_why_ = std::move(woken.error().detail); });
+    auto* grant = std::get_if<spi::granted>(&*woken);
+    // One that is over already is looked for again, and found stale.
+    if (grant == nullptr || self->outlived(*grant, self->engine_->now())) return self->feed(event::look_again);
+    self->feed_with(event::handed, [&] { self->handed_ = *grant; });
   });
+}
+
+void acquisition::look_soon() {
+  if (watch_failures_ == 0) engine_->log(log_level::warning, "watching '" + claim_.name + "': " + watch_why_);
+  set_timer(std::min(look_again_, engine_->now() + back_off(watch_failures_++)));
 }
 
 void acquisition::leave() {
@@ -208,19 +243,21 @@ void acquisition::on_left(const result<bool>& answer) {
   engine_->time().at(now + pause, [self = shared_from_this()] { self->leave(); });
 }
 
-void acquisition::pause_then(event e) {
+void acquisition::pause() {
   const auto now = engine_->now();
-  if (!failing_since_) failing_since_ = now;
-  if (now - *failing_since_ >= engine_->options().request_timeout) e = event::out_of_patience;
-  if (e == event::out_of_patience) return feed(e);
+  // From when it was asked, not from when it failed: the caller's time counts.
+  if (!failing_since_) failing_since_ = asked_at_;
+  if (now - *failing_since_ >= engine_->options().request_timeout) {
+    hopeless_ = true;
+    return feed(event::out_of_patience);
+  }
   set_timer(now + back_off(failures_++));
 }
 
+/// Keeps this alive: between two tries nobody else does.
 void acquisition::set_timer(lease_clock::time_point when) {
   stop_timer();
-  timer_ = engine_->time().at(when, [weak = weak_from_this()] {
-    if (auto self = weak.lock()) self->feed(event::timer);
-  });
+  timer_ = engine_->time().at(when, [self = shared_from_this()] { self->feed(event::timer); });
 }
 
 void acquisition::stop_timer() {
@@ -240,11 +277,17 @@ void acquisition::deliver(acquire_machine::answer what) {
     case kind::busy:
       engine_->counters().busy.add();
       return answer(failure{errc::timed_out, {}});
-    case kind::timed_out:
+    case kind::timed_out: {
       engine_->counters().timed_out.add();
+      std::unique_lock lock(mutex_);  // the answer to the last question may come this moment
       // Silence of the store to the end is not contention.
-      if (failing_since_) return answer(why_);
-      return answer(failure{errc::timed_out, {}});
+      auto why = failing_since_ ? why_ : failure{errc::timed_out, {}};
+      // (One that was parked has waited for somebody here, not for the store.)
+      if (!contended_ && !failing_since_ && !answered_once_)
+        why = {errc::unavailable, "the store did not answer within the wait"};
+      lock.unlock();
+      return answer(std::move(why));
+    }
     case kind::cancelled:
       engine_->counters().cancelled.add();
       return answer(failure{errc::cancelled, {}});
@@ -271,10 +314,19 @@ void acquisition::answer(result<std::shared_ptr<hold>> outcome) {
   done(std::move(outcome));
 }
 
+void acquisition::fail(const failure& why) {
+  feed_with(event::refused, [&] { why_ = why; });
+}
+
 void acquisition::finish() {
   if (std::exchange(finished_, true)) return;
   on_stop_.reset();
-  if (gated() && !holds_) engine_->depart(claim_.name, spi::caller::must_not_block);
+  if (holds_) return;
+  engine_->forget_expected(claim_.id);
+  if (!gated()) return;
+  // Those behind have waited as long for the same silence.
+  if (hopeless_) engine_->fail_parked(claim_.name, why_);
+  engine_->depart(claim_.name, spi::caller::must_not_block);
 }
 
 }  // namespace holdfast::detail

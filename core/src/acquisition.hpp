@@ -45,6 +45,9 @@ class acquisition : public std::enable_shared_from_this<acquisition> {
   /// The hold of the one before, passed on without asking the store.
   void receive(std::shared_ptr<store_grant> grant, fencing_token token);
 
+  /// A parked one learns that the store does not answer.
+  void fail(const failure& why);
+
   bool takes_handover() const noexcept { return terms_.life == store_grant::life::renewed; }
 
  private:
@@ -63,7 +66,9 @@ class acquisition : public std::enable_shared_from_this<acquisition> {
   void watch();
   void leave();
   void on_left(const result<bool>& answer);
-  void pause_then(event e);
+  bool outlived(const spi::granted& grant, lease_clock::time_point since) const;
+  void look_soon();
+  void pause();
   void set_timer(lease_clock::time_point when);
   void stop_timer();
   void deliver(acquire_machine::answer what);
@@ -86,6 +91,8 @@ class acquisition : public std::enable_shared_from_this<acquisition> {
   std::shared_ptr<store_grant> passed_;  // what the holder before gave, with its next token
   fencing_token passed_token_;
   failure why_;
+  std::string watch_why_;
+  bool answered_once_ = false;  // the store has said something, if only "busy"
   lease_clock::time_point look_again_;
 
   // Touched only by the thread that runs the events.
@@ -95,7 +102,10 @@ class acquisition : public std::enable_shared_from_this<acquisition> {
   bool holds_ = false;
   bool finished_ = false;
   std::optional<event> missed_;  // giving up, while the gate was about to let this one in
+  bool hopeless_ = false;
   unsigned failures_ = 0;
+  unsigned watch_failures_ = 0;
+  lease_clock::time_point asked_at_;
   std::optional<lease_clock::time_point> failing_since_;
   scheduler::timer timer_ = 0;
   scheduler::timer deadline_timer_ = 0;

@@ -8,12 +8,17 @@
 
 namespace holdfast::detail {
 
+/// Throws errc::unsupported in a forked child.
+inline void require_own_process(const engine& e, const char* operation, const std::string& name) {
+  if (!e.in_own_process())
+    throw error({errc::unsupported, "this client was made before fork(); connect again in the child"}, operation, name);
+}
+
 /// One question to the store on this thread, sent again while it goes unanswered, up to request_timeout. The question
 /// must be safe to send twice (it carries an id). Throws holdfast::error.
 template <class T, class Ask>
 T ask(engine& e, const char* operation, const std::string& name, Ask&& question) {
-  if (!e.in_own_process())
-    throw error({errc::unsupported, "this client was made before fork(); connect again in the child"}, operation, name);
+  require_own_process(e, operation, name);
   const auto give_up = e.now() + e.options().request_timeout;
   for (unsigned failures = 0;; ++failures) {
     auto answer = wait_for<T>(question);

@@ -52,18 +52,25 @@ std::vector<entry> client::inspect(std::string_view prefix) const {
 bool client::evict(std::string_view name) {
   const std::string wanted(name);
   if (auto good = detail::check_name(wanted); !good) throw error(good.error(), "evict", {});
-  return detail::ask<bool>(*engine_, "evict", wanted,
-                           [&](auto done) { engine_->store().evict(wanted, std::move(done)); });
+  detail::require_own_process(*engine_, "evict", wanted);
+  // Asked once: sent again after a lost answer it would evict the next holder too.
+  auto done = detail::wait_for<bool>([&](auto d) { engine_->store().evict(wanted, std::move(d)); });
+  if (!done) throw error(std::move(done.error()), "evict", wanted);
+  return *done;
 }
 
 subscription client::watch(std::string_view prefix, std::function<void(const change&)> callback) {
+  detail::require_own_process(*engine_, "watch", std::string(prefix));
   auto state = std::make_shared<detail::subscription_state>(engine_, std::string(prefix), std::move(callback));
   state->begin();
   engine_->keep(state);
   return subscription(std::move(state));
 }
 
-void client::on_event(std::function<void(const event&)> callback) { engine_->on_event(std::move(callback)); }
+void client::on_event(std::function<void(const event&)> callback) {
+  detail::require_own_process(*engine_, "on_event", {});
+  engine_->on_event(std::move(callback));
+}
 client_stats client::stats() const { return engine_->stats(); }
 const std::string& client::url() const noexcept { return engine_->url(); }
 

@@ -1,6 +1,7 @@
 #include "combine.hpp"
 
 #include "blocking.hpp"
+#include "claims.hpp"
 #include "terms.hpp"
 
 #include <algorithm>
@@ -17,6 +18,13 @@ mutex_list in_common_order(mutex_list members, const char* what) {
   if (twice != members.end())
     throw error({errc::deadlock, "the same lock twice: it would wait for itself"}, what, twice->get().name());
   return members;
+}
+
+std::vector<group_member> members_of(const mutex_list& members) {
+  std::vector<group_member> all;
+  for (const mutex& member : members)
+    all.push_back({member.store().engine(), mutex_claim(member.name(), member.options())});
+  return all;
 }
 
 std::string combined_name(const mutex_list& members) {

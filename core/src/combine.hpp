@@ -12,6 +12,13 @@ namespace holdfast::detail {
 
 using mutex_list = std::vector<std::reference_wrapper<mutex>>;
 
+/// What a wait needs of a member, kept by itself: the mutex object may be gone while a cancelled wait cleans up.
+struct group_member {
+  std::shared_ptr<detail::engine> engine;
+  spi::claim claim;
+};
+std::vector<group_member> members_of(const mutex_list& members);
+
 /// The members in the one order all processes use: by store, then by name. Throws errc::invalid_argument for none,
 /// errc::deadlock for one twice.
 mutex_list in_common_order(mutex_list members, const char* what);

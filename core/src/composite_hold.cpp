@@ -1,6 +1,10 @@
 #include "composite_hold.hpp"
 
+#include "grant_hold.hpp"
+#include "parker.hpp"
+
 #include <algorithm>
+#include <mutex>
 
 namespace holdfast::detail {
 
@@ -76,7 +80,34 @@ result<void> composite_hold::renew() {
 result<void> composite_hold::release() {
   if (released_.exchange(true)) return {errc::not_owner, "this lease was released before"};
   callbacks_.clear();
-  return each([](hold& h) { return h.release(); });
+  return release_members();
+}
+
+/// All at once, so that several dead stores cost one timeout.
+result<void> composite_hold::release_members() {
+  struct tally {
+    std::mutex mutex;
+    std::size_t left;
+    std::size_t done = 0;
+    result<void> first;
+    parker all;
+  };
+  auto here = std::make_shared<tally>();
+  here->left = members_.size();
+  for (const auto& member : members_) {
+    static_cast<grant_hold&>(*member).begin_release([here](const result<void>& outcome) {
+      std::lock_guard lock(here->mutex);
+      if (outcome)
+        ++here->done;
+      else if (here->first)
+        here->first = outcome;
+      if (--here->left == 0) here->all.set();
+    });
+  }
+  here->all.wait();
+  std::lock_guard lock(here->mutex);
+  if (here->done >= need_) return {};
+  return here->first;
 }
 
 result<void> composite_hold::downgrade() { return {errc::unsupported, "only leases of a shared_mutex are downgraded"}; }
@@ -85,7 +116,8 @@ result<bool> composite_hold::try_upgrade() { return {errc::unsupported, "only le
 void composite_hold::drop() noexcept {
   if (released_.exchange(true)) return;
   callbacks_.clear();
-  for (const auto& member : members_) member->drop();
+  // Each engine logs and goes on with what fails.
+  [[maybe_unused]] const auto done = release_members();
 }
 
 }  // namespace holdfast::detail

@@ -33,6 +33,7 @@ class composite_hold final : public hold {
 
  private:
   result<void> each(const std::function<result<void>(hold&)>& act);
+  result<void> release_members();
   void count_losses() const noexcept;
 
   const std::string name_;

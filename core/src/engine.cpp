@@ -5,12 +5,14 @@
 #include "fork_generation.hpp"
 #include "grant_hold.hpp"
 #include "library_thread.hpp"
+#include "observation.hpp"
 #include "reactor.hpp"
 
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <thread>
 
 namespace holdfast::detail {
 
@@ -49,7 +51,12 @@ result<std::shared_ptr<engine>> engine::make(engine_parts parts, client_options 
     if (auto e = weak.lock()) e->end_grant(grant, cause);
   };
   hooks.renew = [weak](const auto& claims, auto done) {
-    if (auto e = weak.lock()) return e->store_->renew(claims, std::move(done));
+    if (auto e = weak.lock()) {
+      auto& asked = *e->store_;
+      // The answer keeps the engine: the store is not closed under a renewal.
+      return asked.renew(claims,
+                         [e = std::move(e), done = std::move(done)](auto answer) mutable { done(std::move(answer)); });
+    }
     done(failure{errc::cancelled, "the client is gone"});
   };
   hooks.renewed = [weak](std::size_t renewed, std::size_t unknown, std::chrono::nanoseconds took) {
@@ -82,11 +89,18 @@ bool engine::in_own_process() const noexcept { return fork_generation() == gener
 
 void engine::log(log_level level, std::string_view line) noexcept {
   if (!options_.log) return;
-  try {
-    options_.log(level, line);
-  } catch (...) {
-    // A logger that throws has nobody left to tell.
-  }
+  const auto call = [log = options_.log, level, text = std::string(line)] {
+    try {
+      log(level, text);
+    } catch (...) {
+      // A logger that throws has nobody left to tell.
+    }
+  };
+  // A logger that blocks must stop neither timers nor renewals.
+  if (on_library_thread())
+    events_->post(call);
+  else
+    call();
 }
 
 void engine::on_readable(int fd, std::function<void()> ready) { parts_.descriptors->on_readable(fd, std::move(ready)); }
@@ -94,6 +108,13 @@ void engine::forget(int fd) noexcept { parts_.descriptors->forget(fd); }
 
 void engine::lost(const spi::owner_id& id, loss cause) noexcept {
   if (!renewer_) return;
+  // First those on their way: admit() registers with the renewer before it takes them out.
+  const bool on_its_way = expected_.with([&](auto& all) {
+    const auto found = all.find(id);
+    if (found != all.end()) found->second = cause;
+    return found != all.end();
+  });
+  if (on_its_way) return;
   if (auto grant = renewer_->find(id)) end_grant(grant, cause);
 }
 
@@ -108,51 +129,65 @@ std::shared_ptr<acquisition> engine::acquire(spi::claim claim, acquire_terms ter
   return self;
 }
 
+void engine::expect(const spi::owner_id& id) {
+  expected_.with([&](auto& all) { all.emplace(id, loss::none); });
+}
+
+void engine::forget_expected(const spi::owner_id& id) {
+  expected_.with([&](auto& all) { all.erase(id); });
+}
+
 std::shared_ptr<hold> engine::admit(const spi::claim& claim, const spi::granted& grant, store_grant::life life) {
-  if (claim.kind == spi::kind::semaphore || claim.kind == spi::kind::latch) return nullptr;
+  if (claim.kind == spi::kind::semaphore || claim.kind == spi::kind::latch) return forget_expected(claim.id), nullptr;
   auto shared = std::make_shared<store_grant>(claim, grant, life, now());
   auto held = std::make_shared<grant_hold>(shared_from_this(), shared, shared->draw());
   shared->tenant.with([&](store_grant::tenancy& t) { t.holder = held; });
   counters_.held.add();
   renewer_->add(shared);
+  const loss on_the_way = expected_.with([&](auto& all) {
+    const auto found = all.extract(claim.id);
+    return found ? found.mapped() : loss::none;
+  });
+  if (on_the_way != loss::none) end_grant(shared, on_the_way);
   return held;
 }
 
-bool engine::pass_on(grant_hold& released) {
-  const auto& grant = released.grant();
+bool engine::pass_on(const std::shared_ptr<store_grant>& grant) {
   if (grant->kind() != spi::kind::mutex || grant->order() != ordering::any || !grant->tokens_left()) return false;
   if (grant->lives() != store_grant::life::renewed) return false;
   const auto at = now();
   // Bounded in time, so that other processes get their turn; and never a lease in trouble.
   if (at - grant->granted_at() > handover_time || grant->valid_until() - at < grant->ttl() / 2) return false;
-  if (grant->tenant.with([](const store_grant::tenancy& t) { return t.dead; })) return false;
+  if (grant->tenant.with([](const store_grant::tenancy& t) { return t.ended != loss::none; })) return false;
   auto next = gates_.hand_over(grant->name(), [](const acquisition& a) { return a.takes_handover(); });
   if (!next) return false;
   next->receive(grant, grant->draw());
   return true;
 }
 
-result<void> engine::release(grant_hold& released) {
-  const auto grant = released.grant();
+void engine::release(const std::shared_ptr<store_grant>& grant, fencing_token token, lease_clock::time_point since,
+                     spi::caller from, unique_function<void(result<void>)> done) {
   counters_.released.add();
-  counters_.hold.record(now() - released.since());
-  if (listened_) emit({event::kind::released, grant->name(), released.token(), loss::none, {}});
-  if (pass_on(released)) return {};
+  counters_.hold.record(now() - since);
+  if (listened_) emit({event::kind::released, grant->name(), token, loss::none, {}});
+  if (pass_on(grant)) return done({});
   renewer_->remove(*grant);
   counters_.held.subtract();
-  auto left =
-      wait_for<bool>([&](auto done) { store_->leave(grant->claim(), spi::caller::may_block, std::move(done)); });
-  if (grant->kind() == spi::kind::mutex && grant->order() == ordering::any)
-    depart(grant->name(), spi::caller::may_block);
-  if (!left) {
-    if (left.error().code == errc::unavailable) leave_later(grant, 0);
-    return left.error();
-  }
-  if (!*left) return {errc::lost, "the store no longer knew it"};
-  return {};
+  store_->leave(grant->claim(), from,
+                [self = shared_from_this(), grant, from, done = std::move(done)](const result<bool>& left) mutable {
+                  // After a store that did not answer, the next one's question must not cost this caller another
+                  // timeout.
+                  if (grant->kind() == spi::kind::mutex && grant->order() == ordering::any)
+                    self->depart(grant->name(), left && !on_library_thread() ? from : spi::caller::must_not_block);
+                  if (!left && left.error().code == errc::unavailable) self->leave_later(grant, 0);
+                  if (!left) return done(left.error());
+                  if (!*left) return done({errc::lost, "the store no longer knew it"});
+                  done({});
+                });
 }
 
 result<void> engine::renew(const std::shared_ptr<store_grant>& grant) {
+  const auto sent = now();
   auto answer =
       wait_for<std::vector<spi::renewal_outcome>>([&](auto done) { store_->renew({grant->claim()}, std::move(done)); });
   if (!answer) return answer.error();
@@ -162,30 +197,38 @@ result<void> engine::renew(const std::shared_ptr<store_grant>& grant) {
     end_grant(grant, loss::taken);
     return {errc::lost, to_string(loss::taken)};
   }
-  grant->extend(answer->front().expires);
+  grant->extend(answer->front().expires, sent);
   renewer_->touch(grant);
   return {};
 }
 
 result<bool> engine::convert(const std::shared_ptr<store_grant>& grant, spi::access to) {
-  auto done =
-      wait_for<bool>([&](auto d) { store_->convert(grant->claim(), to, spi::caller::may_block, std::move(d)); });
-  if (done && *done) grant->convert(to);
-  if (!done && done.error().code == errc::lost) end_grant(grant, loss::taken);
-  return done;
+  const auto give_up = now() + options_.request_timeout;
+  for (unsigned failures = 0;; ++failures) {
+    auto done =
+        wait_for<bool>([&](auto d) { store_->convert(grant->claim(), to, spi::caller::may_block, std::move(d)); });
+    if (done && *done) grant->convert(to);
+    if (done) return done;
+    if (done.error().code == errc::lost) end_grant(grant, loss::taken);
+    const auto pause = back_off(failures);
+    if (done.error().code != errc::unavailable || now() + pause >= give_up) {
+      // It may have happened: of the two, the weaker hold is the one to count on.
+      if (done.error().code == errc::unavailable) grant->convert(spi::access::shared);
+      return done;
+    }
+    std::this_thread::sleep_for(pause);
+  }
 }
 
-result<void> engine::raise(const std::shared_ptr<store_grant>& grant, fencing_token floor) {
-  auto done =
-      wait_for<bool>([&](auto d) { store_->raise(grant->claim(), floor, spi::caller::may_block, std::move(d)); });
-  if (!done) return done.error();
-  return {};
+void engine::raise(const std::shared_ptr<store_grant>& grant, fencing_token floor, spi::completion<bool> done) {
+  grant->forget_tokens();
+  store_->raise(grant->claim(), floor, spi::caller::must_not_block, std::move(done));
 }
 
 void engine::end_grant(const std::shared_ptr<store_grant>& grant, loss cause) noexcept {
   renewer_->remove(*grant);
-  auto holder = grant->tenant.with([](store_grant::tenancy& t) {
-    t.dead = true;
+  auto holder = grant->tenant.with([&](store_grant::tenancy& t) {
+    if (t.ended == loss::none) t.ended = cause;
     return t.holder.lock();
   });
   if (holder) settle_loss(holder, cause);
@@ -198,7 +241,7 @@ void engine::settle_loss(const std::shared_ptr<grant_hold>& holder, loss cause) 
   counters_.lost.add();
   counters_.held.subtract();
   counters_.hold.record(now() - holder->since());
-  parts_.callbacks->post([holder] { holder->signal_loss(); });
+  parts_.losses->post([holder] { holder->signal_loss(); });
   emit({event::kind::lost, grant->name(), holder->token(), cause, {}});
   log(log_level::warning, "lost '" + grant->name() + "': " + to_string(cause));
   // The store may still think it ours; what it knows of us is taken back, so that nobody waits for it.
@@ -219,7 +262,26 @@ void engine::leave_later(const std::shared_ptr<store_grant>& grant, unsigned tri
 }
 
 void engine::depart(const std::string& name, spi::caller from) {
+  // A store that refuses at once sends the waiters through here one inside the other.
+  thread_local int depth = 0;
+  if (depth > 8)
+    return parts_.workers->post([self = shared_from_this(), name] { self->depart(name, spi::caller::must_not_block); });
+  struct level {
+    level() { ++depth; }
+    ~level() { --depth; }
+  } one_deeper;
   if (auto next = gates_.depart(name)) next->go_inside(from);
+}
+
+void engine::fail_parked(const std::string& name, const failure& why) {
+  for (const auto& waiter : gates_.clear(name)) waiter->fail(why);
+}
+
+void engine::keep(std::shared_ptr<subscription_state> s) {
+  subscriptions_.with([&](auto& all) {
+    std::erase_if(all, [](const auto& old) { return old->cancelled(); });
+    all.push_back(std::move(s));
+  });
 }
 
 void engine::note_acquired(const hold& h) {

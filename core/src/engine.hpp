@@ -13,6 +13,7 @@
 #include <holdfast/detail/executor.hpp>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,7 +26,8 @@ class reactor;
 /// What an engine runs on; tests bring their own.
 struct engine_parts {
   std::shared_ptr<scheduler> time;
-  std::shared_ptr<executor> callbacks;   ///< User code: continuations, events, loss signals.
+  std::shared_ptr<executor> callbacks;   ///< User code: continuations, events.
+  std::shared_ptr<executor> losses;      ///< Loss signals, alone: nobody's callback delays them.
   std::shared_ptr<executor> workers;     ///< Store calls that block.
   std::shared_ptr<executor> renewals;    ///< Renewals, alone.
   std::shared_ptr<reactor> descriptors;  ///< Null where no backend watches descriptors.
@@ -33,8 +35,8 @@ struct engine_parts {
 
 /// Everything written once for all stores. One per connect(); clients, locks, leases and waits under way share it.
 ///
-/// Thread safety: safe. Lock order: none is held while another is taken, nor across a call to the store or to user
-/// code.
+/// Thread safety: safe. No lock is held across a call to the store or to user code; the renewer takes the scheduler's
+/// under its own, and nothing else nests.
 class engine final : public spi::runtime, public std::enable_shared_from_this<engine> {
  public:
   using backend_maker = std::function<result<std::unique_ptr<spi::backend>>(spi::runtime&)>;
@@ -69,10 +71,8 @@ class engine final : public spi::runtime, public std::enable_shared_from_this<en
   std::shared_ptr<acquisition> acquire(spi::claim claim, acquire_terms terms, spi::caller from,
                                        acquisition::completion done);
   void on_event(std::function<void(const event&)> callback);
-  /// Keeps a subscription for as long as the engine lives, unless it is cancelled.
-  void keep(std::shared_ptr<subscription_state> s) {
-    subscriptions_.with([&](auto& all) { all.push_back(std::move(s)); });
-  }
+  /// Keeps a subscription for as long as the engine lives, or until it is cancelled.
+  void keep(std::shared_ptr<subscription_state> s);
   client_stats stats() const { return counters_.snapshot(); }
 
   // For acquisitions and holds.
@@ -82,20 +82,26 @@ class engine final : public spi::runtime, public std::enable_shared_from_this<en
   /// Makes the store's grant a hold, kept alive from here on. Null for semaphores and latches.
   std::shared_ptr<hold> admit(const spi::claim& claim, const spi::granted& grant, store_grant::life life);
   /// Ends a grant that its holder marked released: passes it on here, or gives it back to the store.
-  result<void> release(grant_hold& released);
+  void release(const std::shared_ptr<store_grant>& grant, fencing_token token, lease_clock::time_point since,
+               spi::caller from, unique_function<void(result<void>)> done);
   result<void> renew(const std::shared_ptr<store_grant>& grant);
   result<bool> convert(const std::shared_ptr<store_grant>& grant, spi::access to);
-  result<void> raise(const std::shared_ptr<store_grant>& grant, fencing_token floor);
+  void raise(const std::shared_ptr<store_grant>& grant, fencing_token floor, spi::completion<bool> done);
   /// The grant is over: its hold, if one holds it still, is lost.
   void end_grant(const std::shared_ptr<store_grant>& grant, loss cause) noexcept;
   void settle_loss(const std::shared_ptr<grant_hold>& holder, loss cause) noexcept;
+  /// An id is about to be asked for: if the store takes its grant away before it is admitted, admit() knows.
+  void expect(const spi::owner_id& id);
+  void forget_expected(const spi::owner_id& id);
+  /// The store does not answer: those parked behind the one that found out need not find out by themselves.
+  void fail_parked(const std::string& name, const failure& why);
   /// The one inside the gate of `name` is gone: the next one goes in.
   void depart(const std::string& name, spi::caller from);
   void note_acquired(const hold& h);
 
  private:
   engine(engine_parts parts, client_options options, std::string url);
-  bool pass_on(grant_hold& released);
+  bool pass_on(const std::shared_ptr<store_grant>& grant);
   void leave_later(const std::shared_ptr<store_grant>& grant, unsigned tries);
   void emit(event e);
 
@@ -111,6 +117,7 @@ class engine final : public spi::runtime, public std::enable_shared_from_this<en
   guarded<std::vector<std::shared_ptr<std::function<void(const event&)>>>> listeners_;
   std::atomic<bool> listened_{false};
   guarded<std::vector<std::shared_ptr<subscription_state>>> subscriptions_;
+  guarded<std::map<spi::owner_id, loss>> expected_;
   std::unique_ptr<spi::backend> store_;
   spi::capabilities supports_;
   std::shared_ptr<renewer> renewer_;

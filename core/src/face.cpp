@@ -1,5 +1,6 @@
 #include "face.hpp"
 
+#include "ask.hpp"
 #include "blocking.hpp"
 #include "name.hpp"
 #include "terms.hpp"
@@ -60,8 +61,10 @@ std::optional<lease> lease_or_throw(result<std::shared_ptr<hold>> outcome, const
 }
 
 template <class T, class Convert>
-operation<T> start(engine& e, spi::claim claim, const acquire_options& options, std::stop_token stop, Convert convert) {
+operation<T> start(engine& e, spi::claim claim, const acquire_options& options, std::stop_token stop, Convert convert,
+                   unique_function<void()> undo = nullptr) {
   auto state = std::make_shared<operation_state<T>>(e.callbacks(), claim.name);
+  state->on_discard(std::move(undo));
   auto begun =
       begin(e, std::move(claim), options, std::move(stop), spi::caller::must_not_block,
             [state, convert](result<std::shared_ptr<hold>> outcome) { state->complete(convert(std::move(outcome))); });
@@ -121,11 +124,21 @@ bool pass(engine& e, spi::claim claim, const optional_duration& wait, std::stop_
 }
 
 operation<void> async_pass(engine& e, spi::claim claim, const acquire_options& options, std::stop_token stop) {
-  return start<void>(e, std::move(claim), options, std::move(stop),
-                     [](result<std::shared_ptr<hold>> outcome) -> result<void> {
-                       if (!outcome) return std::move(outcome.error());
-                       return {};
-                     });
+  unique_function<void()> undo;
+  if (claim.kind == spi::kind::semaphore) {
+    // Permits have no owner and no ttl: those of an abandoned wait are given back, or they are gone for ever.
+    undo = [self = e.shared_from_this(), name = claim.name, n = claim.permits] {
+      const spi::count_request back{name, spi::kind::semaphore, spi::count_request::op::add, n,
+                                    spi::owner_id::random()};
+      ask<spi::count_reply>(*self, "release", name,
+                            [&](auto done) { self->store().count(back, spi::caller::may_block, std::move(done)); });
+    };
+  }
+  const auto convert = [](result<std::shared_ptr<hold>> outcome) -> result<void> {
+    if (!outcome) return std::move(outcome.error());
+    return {};
+  };
+  return start<void>(e, std::move(claim), options, std::move(stop), convert, std::move(undo));
 }
 
 void require(const client& c, const std::string& name, bool has, const char* what) {

@@ -40,6 +40,13 @@ gates::waiter gates::depart(const std::string& name) {
   });
 }
 
+std::list<gates::waiter> gates::clear(const std::string& name) {
+  return open_.with([&](auto& open) {
+    const auto gate = open.find(name);
+    return gate == open.end() ? std::list<waiter>() : std::exchange(gate->second, {});
+  });
+}
+
 std::size_t gates::parked(const std::string& name) const {
   return open_.with([&](const auto& open) {
     const auto gate = open.find(name);

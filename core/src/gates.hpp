@@ -39,6 +39,8 @@ class gates {
       return next;
     });
   }
+  /// Takes all parked ones out; the one inside stays.
+  std::list<waiter> clear(const std::string& name);
   std::size_t parked(const std::string& name) const;
 
  private:

@@ -35,7 +35,7 @@ bool grant_hold::valid() const noexcept {
 
 void grant_hold::look_at_clock() const noexcept {
   if (held() && engine_->now() >= grant_->valid_until())
-    engine_->end_grant(grant_, grant_->unanswered ? loss::unreachable : loss::expired);
+    engine_->end_grant(grant_, grant_->unanswered > 0 ? loss::unreachable : loss::expired);
 }
 
 std::stop_token grant_hold::lost() const noexcept {
@@ -84,14 +84,25 @@ result<void> grant_hold::renew() {
   if (!engine_->in_own_process()) return not_held();
   look_at_clock();
   if (!held()) return not_held();
-  return engine_->renew(grant_);
+  auto done = engine_->renew(grant_);
+  // It may have been lost while the answer was on its way.
+  if (done && !valid()) return look_at_clock(), not_held();
+  return done;
 }
 
 result<void> grant_hold::release() {
   if (!engine_->in_own_process()) return not_held();
   look_at_clock();
   if (!end(state::released, loss::none)) return not_held();
-  return engine_->release(*this);
+  return wait_for<void>(
+      [&](auto done) { engine_->release(grant_, token_, since_, spi::caller::may_block, std::move(done)); });
+}
+
+void grant_hold::begin_release(unique_function<void(result<void>)> done) {
+  if (!engine_->in_own_process()) return done(not_held());
+  look_at_clock();
+  if (!end(state::released, loss::none)) return done(not_held());
+  engine_->release(grant_, token_, since_, spi::caller::must_not_block, std::move(done));
 }
 
 result<bool> grant_hold::convert(spi::access to) {
@@ -114,10 +125,9 @@ result<void> grant_hold::downgrade() {
 result<bool> grant_hold::try_upgrade() { return convert(spi::access::exclusive); }
 
 void grant_hold::drop() noexcept {
-  if (!engine_->in_own_process()) return;
-  if (!end(state::released, loss::none)) return;
+  if (!engine_->in_own_process() || !held()) return;
   try {
-    if (auto done = engine_->release(*this); !done && done.error().code != errc::lost)
+    if (auto done = release(); !done && done.error().code != errc::lost)
       engine_->log(log_level::warning, "releasing '" + name() + "': " + done.error().detail + "; left to its ttl");
   } catch (const std::exception& e) {
     engine_->log(log_level::warning, e.what());

@@ -2,6 +2,7 @@
 
 #include "store_grant.hpp"
 
+#include <holdfast/detail/function.hpp>
 #include <holdfast/detail/hold.hpp>
 
 #include <atomic>
@@ -38,6 +39,8 @@ class grant_hold final : public hold, public std::enable_shared_from_this<grant_
   result<void> downgrade() override;
   result<bool> try_upgrade() override;
   void drop() noexcept override;
+  /// release() for those who end several at once and wait once.
+  void begin_release(unique_function<void(result<void>)> done);
 
   /// held -> lost. False: it was not held any more. The caller signals.
   bool lose(loss cause) noexcept;

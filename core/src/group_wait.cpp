@@ -1,17 +1,16 @@
 #include "group_wait.hpp"
 
-#include "claims.hpp"
 #include "terms.hpp"
 
 namespace holdfast::detail {
 
-group_wait::group_wait(mutex_list members, const acquire_options& options, std::stop_token stop,
+group_wait::group_wait(const mutex_list& members, const acquire_options& options, std::stop_token stop,
                        acquisition::completion done)
-    : members_(std::move(members)),
+    : members_(members_of(members)),
+      name_(combined_name(members)),
       options_(options),
       stop_(std::move(stop)),
       events_(std::make_shared<strand>(first_engine().callbacks())),
-      keep_(first_engine().shared_from_this()),
       done_(std::move(done)),
       asked_(members_.size()) {
   const auto now = first_engine().now();
@@ -24,13 +23,21 @@ std::function<void()> group_wait::start(const std::shared_ptr<group_wait>& self)
     self->done_(good.error());
     return [] {};
   }
+  for (const auto& member : self->members_) {
+    if (member.engine->in_own_process()) continue;
+    self->done_(failure{errc::unsupported, "this client was made before fork(); connect again in the child"});
+    return [] {};
+  }
   const std::weak_ptr<group_wait> weak = self;
   const auto give_up_with = [weak](errc code) {
-    if (auto s = weak.lock()) s->post([p = s.get(), code] { p->answer_early(code); });
+    if (auto s = weak.lock(); s && s->first_engine().in_own_process())
+      s->post([p = s.get(), code] { p->answer_early(code); });
   };
   self->post([p = self.get(), give_up_with] {
     if (p->stop_.stop_possible()) p->on_stop_.emplace(p->stop_, [give_up_with] { give_up_with(errc::cancelled); });
-    if (p->deadline_) p->first_engine().time().at(*p->deadline_, [give_up_with] { give_up_with(errc::timed_out); });
+    if (p->deadline_)
+      p->deadline_timer_ =
+          p->first_engine().time().at(*p->deadline_, [give_up_with] { give_up_with(errc::timed_out); });
     p->begin();
   });
   return [give_up_with] { give_up_with(errc::cancelled); };
@@ -59,11 +66,11 @@ void group_wait::meanwhile(std::chrono::nanoseconds pause, std::function<void()>
 }
 
 void group_wait::ask(std::size_t index, std::uint64_t round, optional_duration wait) {
-  const mutex& member = members_[index];
+  const auto& member = members_[index];
   acquire_options options = options_;
   options.wait = wait;
   asked_[index] = detail::begin(
-      *member.store().engine(), mutex_claim(member.name(), member.options()), options, {}, spi::caller::must_not_block,
+      *member.engine, member.claim, options, {}, spi::caller::must_not_block,
       [self = shared_from_this(), index, round](result<std::shared_ptr<hold>> outcome) {
         auto shared = std::make_shared<result<std::shared_ptr<hold>>>(std::move(outcome));
         self->post([p = self.get(), index, round, shared] { p->on_member(index, round, std::move(*shared)); });
@@ -84,6 +91,7 @@ optional_duration group_wait::time_left() const {
 void group_wait::finish(result<std::shared_ptr<hold>> outcome) {
   if (std::exchange(over_, true)) return;
   on_stop_.reset();
+  first_engine().time().cancel(deadline_timer_);
   auto done = std::move(done_);
   done(std::move(outcome));
 }

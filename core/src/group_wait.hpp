@@ -13,7 +13,8 @@ namespace holdfast::detail {
 /// only by dropping holds.
 class group_wait : public std::enable_shared_from_this<group_wait> {
  public:
-  group_wait(mutex_list members, const acquire_options& options, std::stop_token stop, acquisition::completion done);
+  group_wait(const mutex_list& members, const acquire_options& options, std::stop_token stop,
+             acquisition::completion done);
   virtual ~group_wait() = default;
   /// Begins, and returns what cancels it.
   static std::function<void()> start(const std::shared_ptr<group_wait>& self);
@@ -39,9 +40,10 @@ class group_wait : public std::enable_shared_from_this<group_wait> {
   void finish(result<std::shared_ptr<hold>> outcome);
   static void drop(holds& held) noexcept;
   static std::chrono::nanoseconds jitter(std::chrono::nanoseconds least);
-  engine& first_engine() const { return *members_.front().get().store().engine(); }
+  engine& first_engine() const { return *members_.front().engine; }
 
-  const mutex_list members_;
+  const std::vector<group_member> members_;
+  const std::string name_;
   const acquire_options options_;
 
  private:
@@ -49,10 +51,10 @@ class group_wait : public std::enable_shared_from_this<group_wait> {
 
   const std::stop_token stop_;
   const std::shared_ptr<strand> events_;
-  const std::shared_ptr<engine> keep_;
   std::optional<lease_clock::time_point> deadline_;
   acquisition::completion done_;
   bool over_ = false;
+  scheduler::timer deadline_timer_ = 0;
   std::vector<std::weak_ptr<acquisition>> asked_;
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;
 };

@@ -40,9 +40,7 @@ class all_wait final : public group_wait {
     if (outcome) {
       held_.push_back(std::move(*outcome));
       if (held_.size() < members_.size()) return ask_next();
-      const auto need = held_.size();
-      return finish(
-          std::shared_ptr<hold>(std::make_shared<composite_hold>(combined_name(members_), std::move(held_), need)));
+      return take_all();
     }
     const bool had_some = !held_.empty();
     drop(held_);
@@ -54,6 +52,17 @@ class all_wait final : public group_wait {
       });
     }
     finish(std::move(outcome.error()));
+  }
+
+  void take_all() {
+    const auto need = held_.size();
+    auto all = std::make_shared<composite_hold>(name_, std::exchange(held_, {}), need);
+    if (all->valid()) return finish(std::shared_ptr<hold>(std::move(all)));
+    // The first ones ran out while the last were waited for.
+    all->drop();
+    if (!waits()) return finish(failure{errc::timed_out, {}});
+    ++round_;
+    ask_next();
   }
 
   void give_up() override {

@@ -37,7 +37,14 @@ void subscription_state::look() {
   auto e = engine_.lock();
   if (!e) return;
   auto found = wait_for<std::vector<entry>>([&](auto done) { e->store().inspect(prefix_, std::move(done)); });
-  if (!found) return e->log(log_level::warning, "watch: " + found.error().detail);
+  if (!found) {
+    e->log(log_level::warning, "watch: " + found.error().detail);
+    // What changed is still untold: look again, when the store may answer.
+    e->time().at(e->now() + std::chrono::seconds(1), [weak = weak_from_this()] {
+      if (auto self = weak.lock()) self->changed();
+    });
+    return;
+  }
   picture now;
   for (auto& lock : *found) {
     for (auto& who : lock.holders) now.emplace(key(lock.name, who.owner), seen{lock.kind, who, true});
@@ -71,7 +78,11 @@ void subscription_state::say(change::kind what, const key& k, const seen& s) {
       self->idle_.notify_all();
     }
   } after{this};
-  callback_({what, k.first, s.kind, s.who});
+  try {
+    callback_({what, k.first, s.kind, s.who});
+  } catch (const std::exception& e) {
+    if (auto alive = engine_.lock()) alive->log(log_level::error, std::string("a watch callback threw: ") + e.what());
+  }
 }
 
 void subscription_state::cancel() {

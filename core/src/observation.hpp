@@ -14,6 +14,10 @@ struct subscription_state : std::enable_shared_from_this<subscription_state> {
 
   void begin();
   void cancel();
+  bool cancelled() const {
+    std::lock_guard lock(mutex_);
+    return cancelled_;
+  }
 
  private:
   using key = std::pair<std::string, std::string>;  // name, owner
@@ -36,7 +40,7 @@ struct subscription_state : std::enable_shared_from_this<subscription_state> {
   std::atomic<bool> look_owed_{false};
   picture picture_;  // the strand's
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable idle_;
   std::function<void()> stop_;
   bool cancelled_ = false;

@@ -8,8 +8,8 @@ namespace holdfast::detail {
 
 namespace {
 
-// With the reactor, the renewer, the worker and the program's own thread this stays below eight however much waits.
-constexpr std::size_t callback_threads = 3;
+// With the reactor, the renewer, the worker, the loss thread and the program's own this stays below eight.
+constexpr std::size_t callback_threads = 2;
 
 result<void> check(const client_options& options) {
   if (auto ttl = check_ttl(options.ttl); !ttl) return ttl;
@@ -20,12 +20,18 @@ result<void> check(const client_options& options) {
 
 engine_parts own_threads(const client_options& options) {
   const auto report = [log = options.log](const char* what) {
-    if (log) log(log_level::error, std::string("a callback threw: ") + what);
+    if (!log) return;
+    try {
+      log(log_level::error, std::string("a callback threw: ") + what);
+    } catch (...) {
+      // A logger that throws has nobody left to tell.
+    }
   };
   engine_parts parts;
   parts.descriptors = std::make_shared<reactor>(report);
   parts.time = parts.descriptors;
   parts.callbacks = std::make_shared<thread_pool>("hf-callback", callback_threads, report);
+  parts.losses = std::make_shared<thread_pool>("hf-loss", 1, report);
   parts.workers = std::make_shared<thread_pool>("hf-worker", 1, report);
   parts.renewals = std::make_shared<thread_pool>("hf-renewer", 1, report);
   return parts;
@@ -39,10 +45,14 @@ result<std::shared_ptr<engine>> open_engine(std::string_view url, client_options
   if (!where) return where.error();
   auto scheme = find_backend(where->scheme);
   if (!scheme) return scheme.error();
-  auto parts = own_threads(options);
-  auto shown = where->redacted();
-  return engine::make(std::move(parts), std::move(options), std::move(shown),
-                      [&](spi::runtime& runtime) { return scheme->make(std::move(*where), runtime); });
+  try {
+    auto parts = own_threads(options);
+    auto shown = where->redacted();
+    return engine::make(std::move(parts), std::move(options), std::move(shown),
+                        [&](spi::runtime& runtime) { return scheme->make(std::move(*where), runtime); });
+  } catch (const std::system_error& e) {
+    return {errc::unavailable, e.what()};  // no descriptors or threads left
+  }
 }
 
 }  // namespace holdfast::detail

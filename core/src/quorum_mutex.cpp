@@ -33,7 +33,7 @@ class majority_wait final : public group_wait {
   void begin() override {
     ++round_;
     asked_rest_ = false;
-    votes_ = failed_ = 0;
+    votes_ = failed_ = dead_ = 0;
     ask(0, round_, time_left());
     if (!waits()) return ask_rest();
     meanwhile(head_start, [this, round = round_] {
@@ -57,13 +57,16 @@ class majority_wait final : public group_wait {
       ++votes_;
     } else {
       ++failed_;
-      // "busy" is weaker news than "dead": it is told only if nothing worse happened.
-      if (outcome.error().code != errc::timed_out || !why_.code) why_ = std::move(outcome.error());
+      if (outcome.error().code != errc::timed_out) {
+        ++dead_;
+        why_ = std::move(outcome.error());
+      }
     }
     if (votes_ >= need_) return raise_tokens();
     if (members_.size() - failed_ < need_) {
       give_up();
-      return finish(why_);
+      // With enough alive for a majority it is contention, whatever the dead ones say.
+      return finish(members_.size() - dead_ < need_ ? why_ : failure{errc::timed_out, {}});
     }
     ask_rest();
   }
@@ -73,7 +76,8 @@ class majority_wait final : public group_wait {
     // With no vote there is nothing that could keep others from a majority.
     if (votes_ == 0) return meanwhile(jitter(patience_), [this, round] { be_patient_no_longer(round); });
     give_up();
-    patience_ = std::min(patience_ * 2, greatest_patience);
+    // In the end longer than a silent member may stay silent: a round cut short before never learns that it is dead.
+    patience_ = std::min(patience_ * 2, std::max(greatest_patience, first_engine().options().request_timeout * 2));
     ++round_;
     later(jitter(5ms), [this] {
       if (!over()) begin();
@@ -98,16 +102,18 @@ class majority_wait final : public group_wait {
       }
       ++raises_out_;
       const auto& grant = static_cast<const grant_hold&>(*held_[i]).grant();
-      members_[i].get().store().engine()->store().raise(grant->claim(), most, spi::caller::must_not_block,
-                                                        [self = shared_from_this(), this](const result<bool>& done) {
-                                                          post([this, ok = done.has_value()] { on_raised(ok); });
-                                                        });
+      members_[i].engine->raise(grant, most, [self = shared_from_this(), this](const result<bool>& done) {
+        post([this, done] { on_raised(done); });
+      });
     }
     if (raises_out_ == 0) settle();
   }
 
-  void on_raised(bool ok) {
-    if (ok) ++raised_;
+  void on_raised(const result<bool>& done) {
+    if (done)
+      ++raised_;
+    else
+      why_ = done.error();
     if (--raises_out_ == 0) settle();
   }
 
@@ -116,6 +122,8 @@ class majority_wait final : public group_wait {
     if (over()) return give_up();
     if (raised_ < need_) {
       give_up();
+      // Nothing else bounds one that does not wait.
+      if (!waits()) return finish(why_.code == errc::lost ? failure{errc::timed_out, {}} : why_);
       ++round_;
       return later(jitter(5ms), [this] {
         if (!over()) begin();
@@ -124,8 +132,13 @@ class majority_wait final : public group_wait {
     holds got;
     for (auto& h : held_)
       if (h) got.push_back(std::move(h));
-    auto name = members_.front().get().name();
-    finish(std::shared_ptr<hold>(std::make_shared<composite_hold>(std::move(name), std::move(got), need_)));
+    auto majority = std::make_shared<composite_hold>(members_.front().claim.name, std::move(got), need_);
+    held_.assign(members_.size(), nullptr);
+    if (majority->valid()) return finish(std::shared_ptr<hold>(std::move(majority)));
+    // Writing the tokens took longer than the votes last.
+    majority->drop();
+    if (!waits()) return finish(failure{errc::timed_out, {}});
+    begin();
   }
 
   void give_up() override {
@@ -141,6 +154,7 @@ class majority_wait final : public group_wait {
   std::uint64_t round_ = 0;
   std::size_t votes_ = 0;
   std::size_t failed_ = 0;
+  std::size_t dead_ = 0;  // of those, other than busy
   std::size_t raised_ = 0;
   std::size_t raises_out_ = 0;
   bool asked_rest_ = false;

@@ -36,11 +36,11 @@ void drain(int fd) {
 
 reactor::reactor(std::function<void(const char*)> report)
     : report_(std::move(report)),
-      epoll_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")),
-      timer_fd_(checked(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd_create")),
-      wake_(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")) {
-  add(epoll_, timer_fd_);
-  add(epoll_, wake_);
+      epoll_{checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")},
+      timer_{checked(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd_create")},
+      wake_{checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")} {
+  add(epoll_.fd, timer_.fd);
+  add(epoll_.fd, wake_.fd);
 }
 
 void reactor::shut_down() {
@@ -51,19 +51,15 @@ void reactor::shut_down() {
     last.swap(thread_);
   }
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto sent = ::write(wake_, &one, sizeof one);
+  [[maybe_unused]] const auto sent = ::write(wake_.fd, &one, sizeof one);
   if (last.joinable()) last.join();
+  decltype(timers_) dropped;  // destroyed after the lock is gone: what they own may call back
   std::lock_guard lock(mutex_);
-  timers_.clear();
+  dropped.swap(timers_);
   times_.clear();
 }
 
-reactor::~reactor() {
-  shut_down();
-  ::close(wake_);
-  ::close(timer_fd_);
-  ::close(epoll_);
-}
+reactor::~reactor() { shut_down(); }
 
 scheduler::timer reactor::at(lease_clock::time_point when, unique_function<void()> task) {
   std::lock_guard lock(mutex_);
@@ -93,7 +89,7 @@ void reactor::on_readable(int fd, std::function<void()> ready) {
   auto entry = std::make_shared<watched>();
   entry->ready = std::move(ready);
   descriptors_.insert_or_assign(fd, std::move(entry));
-  add(epoll_, fd);
+  add(epoll_.fd, fd);
 }
 
 void reactor::forget(int fd) noexcept {
@@ -102,7 +98,7 @@ void reactor::forget(int fd) noexcept {
   if (found == descriptors_.end()) return;
   const auto entry = found->second;
   descriptors_.erase(found);
-  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
+  ::epoll_ctl(epoll_.fd, EPOLL_CTL_DEL, fd, nullptr);
   if (std::this_thread::get_id() == running_on_) return;
   idle_.wait(lock, [&] { return !entry->running; });
 }
@@ -120,7 +116,7 @@ void reactor::arm() {
     spec.it_value.tv_sec = since_boot / 1'000'000'000;
     spec.it_value.tv_nsec = since_boot % 1'000'000'000;
   }
-  ::timerfd_settime(timer_fd_, TFD_TIMER_ABSTIME, &spec, nullptr);
+  ::timerfd_settime(timer_.fd, TFD_TIMER_ABSTIME, &spec, nullptr);
 }
 
 void reactor::run() {
@@ -131,16 +127,16 @@ void reactor::run() {
   }
   std::vector<epoll_event> events(64);
   for (;;) {
-    const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), -1);
+    const int count = ::epoll_wait(epoll_.fd, events.data(), static_cast<int>(events.size()), -1);
     {
       std::lock_guard lock(mutex_);
       if (closing_) return;
     }
     for (int i = 0; i < count; ++i) {
       const int fd = events[static_cast<std::size_t>(i)].data.fd;
-      if (fd == wake_)
-        drain(wake_);
-      else if (fd == timer_fd_)
+      if (fd == wake_.fd)
+        drain(wake_.fd);
+      else if (fd == timer_.fd)
         run_due();
       else
         dispatch(fd);
@@ -149,7 +145,7 @@ void reactor::run() {
 }
 
 void reactor::run_due() {
-  drain(timer_fd_);
+  drain(timer_.fd);
   std::unique_lock lock(mutex_);
   armed_ = lease_clock::time_point::max();
   while (!timers_.empty() && !closing_) {

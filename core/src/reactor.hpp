@@ -2,6 +2,8 @@
 
 #include "scheduler.hpp"
 
+#include <unistd.h>
+
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -44,9 +46,13 @@ class reactor final : public scheduler {
   void guarded_call(const std::function<void()>& call);
 
   const std::function<void(const char*)> report_;
-  const int epoll_;
-  const int timer_fd_;
-  const int wake_;
+  struct descriptor {
+    int fd;
+    ~descriptor() { ::close(fd); }
+  };
+  const descriptor epoll_;
+  const descriptor timer_;
+  const descriptor wake_;
 
   mutable std::mutex mutex_;
   std::map<std::pair<lease_clock::time_point, timer>, unique_function<void()>> timers_;

@@ -42,7 +42,7 @@ const std::string& recursive_mutex::name() const noexcept { return core_->name; 
 
 void recursive_mutex::lock() {
   if (core_->reenter()) return;
-  core_->adopt(*enter(*core_, {}, {}, "lock"), std::this_thread::get_id());
+  core_->adopt(*enter(*core_, {}, {}, "lock"), detail::this_thread_number());
 }
 
 bool recursive_mutex::try_lock() { return try_lock_within(std::chrono::nanoseconds::zero()); }
@@ -50,7 +50,7 @@ bool recursive_mutex::try_lock() { return try_lock_within(std::chrono::nanosecon
 bool recursive_mutex::try_lock_within(optional_duration wait) {
   if (core_->reenter()) return true;
   auto got = enter(*core_, try_options({.wait = wait}), {}, "try_lock");
-  if (got) core_->adopt(std::move(*got), std::this_thread::get_id());
+  if (got) core_->adopt(std::move(*got), detail::this_thread_number());
   return got.has_value();
 }
 
@@ -61,37 +61,36 @@ void recursive_mutex::unlock() noexcept {
 }
 
 lease recursive_mutex::acquire(acquire_options options, std::stop_token stop) {
-  if (!core_->reenter()) {
+  auto entered = core_->reenter();
+  if (!entered) {
     auto got = enter(*core_, options, std::move(stop), "acquire");
     if (!got) throw error({errc::timed_out, {}}, "acquire", core_->name);
-    core_->adopt(std::move(*got), std::this_thread::get_id());
+    entered = core_->adopt(std::move(*got), detail::this_thread_number());
   }
-  return core_->nested();
+  return core_->nested(*entered);
 }
 
 std::optional<lease> recursive_mutex::try_acquire(acquire_options options, std::stop_token stop) {
-  if (!core_->reenter()) {
+  auto entered = core_->reenter();
+  if (!entered) {
     auto got = enter(*core_, try_options(options), std::move(stop), "try_acquire");
     if (!got) return std::nullopt;
-    core_->adopt(std::move(*got), std::this_thread::get_id());
+    entered = core_->adopt(std::move(*got), detail::this_thread_number());
   }
-  return core_->nested();
+  return core_->nested(*entered);
 }
 
 operation<lease> recursive_mutex::async_acquire(acquire_options options, std::stop_token stop) {
   auto& e = *core_->store.engine();
-  bool inside = false;
-  try {
-    inside = core_->reenter();
-  } catch (const error& lost) {
-    auto state = std::make_shared<detail::operation_state<lease>>(e.callbacks(), core_->name);
-    state->complete(failure{lost.code(), lost.detail()});
-    return operation<lease>(std::move(state));
-  }
-  if (!inside)
-    return detail::async_acquire(e, detail::mutex_claim(core_->name, core_->options), options, std::move(stop));
   auto state = std::make_shared<detail::operation_state<lease>>(e.callbacks(), core_->name);
-  state->complete(core_->nested());
+  try {
+    const auto entered = core_->reenter();
+    if (!entered)
+      return detail::async_acquire(e, detail::mutex_claim(core_->name, core_->options), options, std::move(stop));
+    state->complete(core_->nested(*entered));
+  } catch (const error& lost) {
+    state->complete(failure{lost.code(), lost.detail()});
+  }
   return operation<lease>(std::move(state));
 }
 

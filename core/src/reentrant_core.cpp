@@ -1,5 +1,7 @@
 #include "reentrant_core.hpp"
 
+#include "ask.hpp"
+
 namespace holdfast::detail {
 
 namespace {
@@ -22,8 +24,8 @@ class nested_hold final : public hold {
   result<void> renew() override { return released_ ? result<void>(not_held()) : outer_->renew(); }
   result<void> release() override {
     if (released_.exchange(true)) return not_held();
-    auto undone = core_->leave(tenure_);
-    if (undone.last) return undone.last->release();
+    auto left = core_->leave(tenure_);
+    if (left.last) return left.last->release();
     if (outer_->loss_cause() != loss::none) return {errc::lost, to_string(outer_->loss_cause())};
     return {};
   }
@@ -31,7 +33,7 @@ class nested_hold final : public hold {
   result<bool> try_upgrade() override { return outer_->try_upgrade(); }
   void drop() noexcept override {
     if (released_.exchange(true)) return;
-    if (auto undone = core_->leave(tenure_); undone.last) undone.last->drop();
+    if (auto left = core_->leave(tenure_); left.last) left.last->drop();
   }
 
  private:
@@ -45,59 +47,80 @@ class nested_hold final : public hold {
 
 }  // namespace
 
+std::uint64_t this_thread_number() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  thread_local const std::uint64_t mine = ++last;
+  return mine;
+}
+
 reentrant_core::reentrant_core(client c, std::string n, lock_options o)
     : store(std::move(c)), name(std::move(n)), options(o) {}
 
-bool reentrant_core::reenter() {
-  auto word = word_.load();
-  // After the word: adopt() writes the owner before it, so that a new word is never seen with an old owner.
-  if (owner_.load() != std::this_thread::get_id()) return false;
-  do {
-    if (depth_of(word) == 0) return false;
-    const auto* outer = current_.load();
-    if (outer != nullptr && outer->known_lost())
-      throw error({errc::lost, to_string(outer->loss_cause())}, "lock", name);
-  } while (!word_.compare_exchange_weak(word, word + 1) && owner_.load() == std::this_thread::get_id());
-  return owner_.load() == std::this_thread::get_id();
+reentrant_core::~reentrant_core() {
+  if (outer_) outer_->drop();
 }
 
-void reentrant_core::adopt(std::shared_ptr<hold> outer, std::thread::id owner) {
+std::optional<reentrant_core::tenure> reentrant_core::reenter() {
+  auto word = word_.load();
+  // After the word: adopt() clears the owner before it changes the word and sets the new one after.
+  if (owner_.load() != this_thread_number()) return std::nullopt;
+  require_own_process(*store.engine(), "lock", name);
+  do {
+    if (depth_of(word) == 0) return std::nullopt;
+  } while (!word_.compare_exchange_weak(word, word + 1) && owner_.load() == this_thread_number());
+  if (owner_.load() != this_thread_number()) return std::nullopt;
+  // Counted in first: now the hold cannot go away while it is looked at.
+  const auto* outer = current_.load();
+  if (outer == nullptr || !outer->known_lost()) return tenure_of(word);
+  const auto cause = outer->loss_cause();
+  leave(tenure_of(word));
+  throw error({errc::lost, to_string(cause)}, "lock", name);
+}
+
+reentrant_core::tenure reentrant_core::adopt(std::shared_ptr<hold> outer, std::uint64_t owner) {
   std::lock_guard lock(mutex_);
+  const auto before = tenure_of(word_.load());
+  const tenure mine = before + 1;
+  owner_ = 0;
+  word_ = std::uint64_t{mine} << 32 | 1;
   current_ = static_cast<const grant_hold*>(outer.get());
-  if (auto before = std::exchange(outer_, std::move(outer))) retired_.push_back(std::move(before));
+  if (auto replaced = std::exchange(outer_, std::move(outer))) retired_.emplace_back(before, std::move(replaced));
   if (retired_.size() > 16) retired_.pop_front();
   owner_ = owner;
-  word_ = (std::uint64_t{tenure_of(word_.load())} + 1) * one_tenure + 1;
+  return mine;
 }
 
-reentrant_core::undone reentrant_core::leave(std::uint32_t tenure) noexcept {
+reentrant_core::departure reentrant_core::leave(tenure entered) noexcept {
   std::lock_guard lock(mutex_);
   auto word = word_.load();
-  for (;;) {
-    if (tenure_of(word) != tenure || depth_of(word) == 0) return {};
-    if (depth_of(word) == 1) owner_ = std::thread::id();
-    if (word_.compare_exchange_strong(word, word - 1)) break;
-  }
+  do {
+    if (tenure_of(word) != entered || depth_of(word) == 0) return {};
+  } while (!word_.compare_exchange_weak(word, word - 1));
   if (depth_of(word) > 1) return {true, nullptr};
+  owner_ = 0;
   current_ = nullptr;
   return {true, std::move(outer_)};
 }
 
 bool reentrant_core::unlock() noexcept {
   auto word = word_.load();
-  if (owner_.load() != std::this_thread::get_id()) return false;
+  if (owner_.load() != this_thread_number()) return false;
   while (depth_of(word) > 1) {
     if (word_.compare_exchange_weak(word, word - 1)) return true;
-    if (owner_.load() != std::this_thread::get_id()) return false;
+    if (owner_.load() != this_thread_number()) return false;
   }
   auto left = leave(tenure_of(word));
   if (left.last) left.last->drop();
   return left.current;
 }
 
-lease reentrant_core::nested() {
+lease reentrant_core::nested(tenure entered) {
   std::lock_guard lock(mutex_);
-  return lease(std::make_shared<nested_hold>(shared_from_this(), outer_, tenure_of(word_.load())));
+  if (tenure_of(word_.load()) == entered && outer_)
+    return lease(std::make_shared<nested_hold>(shared_from_this(), outer_, entered));
+  for (const auto& [number, replaced] : retired_)
+    if (number == entered) return lease(std::make_shared<nested_hold>(shared_from_this(), replaced, entered));
+  throw error({errc::lost, "it was lost and taken again since"}, "acquire", name);
 }
 
 }  // namespace holdfast::detail

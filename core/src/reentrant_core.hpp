@@ -7,57 +7,64 @@
 #include <holdfast/options.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 
 namespace holdfast::detail {
 
+/// A number of the calling thread's own, never given to another: std::thread::id is reused when a thread has ended.
+/// 0 is nobody's.
+std::uint64_t this_thread_number() noexcept;
+
 /// The state of a recursive_mutex: which thread holds it, how often, by which hold.
 ///
-/// Tenure and depth share one word, so that a thread whose hold was lost, and replaced by another thread's, cannot
-/// count itself into the new tenure. Lock and re-entry by the owner touch only atomics.
+/// Every outermost acquisition is a tenure with a number. Tenure and depth share one word, so that a thread whose hold
+/// was lost, and replaced by another thread's, cannot count itself into the new tenure. Re-entry by the owner touches
+/// only atomics.
 class reentrant_core : public std::enable_shared_from_this<reentrant_core> {
  public:
+  using tenure = std::uint32_t;
+
   reentrant_core(client c, std::string name, lock_options options);
+  ~reentrant_core();  ///< Drops what is still held.
 
   const client store;
   const std::string name;
   const lock_options options;
 
-  /// One deeper if the calling thread holds it. False: it does not. Throws errc::lost if its hold is lost.
-  bool reenter();
-  /// Starts a tenure for the calling thread, or for none (nobody re-enters it).
-  void adopt(std::shared_ptr<hold> outer, std::thread::id owner);
+  /// One deeper if the calling thread holds it; the tenure it is in. Throws errc::lost if its hold is lost.
+  std::optional<tenure> reenter();
+  /// Starts a tenure for the thread of that number; 0: for none, nobody re-enters it.
+  tenure adopt(std::shared_ptr<hold> outer, std::uint64_t owner);
   /// One less deep, by the owning thread. False: the calling thread does not own it.
   bool unlock() noexcept;
-  /// A lease on what the calling thread, or nobody, has just entered.
-  lease nested();
+  /// A lease on an entry of that tenure.
+  lease nested(tenure entered);
 
-  struct undone {
+  struct departure {
     bool current = false;        ///< The tenure was still the present one.
     std::shared_ptr<hold> last;  ///< The hold to release, if this was the last.
   };
-  undone leave(std::uint32_t tenure) noexcept;
+  departure leave(tenure entered) noexcept;
 
  private:
-  static constexpr std::uint64_t one_tenure = std::uint64_t{1} << 32;
   static std::uint32_t depth_of(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word); }
-  static std::uint32_t tenure_of(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 32); }
+  static tenure tenure_of(std::uint64_t word) noexcept { return static_cast<tenure>(word >> 32); }
 
   std::atomic<std::uint64_t> word_{0};
-  std::atomic<std::thread::id> owner_{std::thread::id()};
-
-  // What the owner looks at when it re-enters, without the mutex.
+  std::atomic<std::uint64_t> owner_{0};
+  // What the owner looks at, once it has counted itself in.
   std::atomic<const grant_hold*> current_{nullptr};
 
   std::mutex mutex_;
   std::shared_ptr<hold> outer_;
-  // Lost holds that another thread's tenure replaced. Their owner may be looking at one this moment, so the last few
-  // stay; more losses than that do not fit into one look.
-  std::deque<std::shared_ptr<hold>> retired_;
+  // Lost holds that another tenure replaced, with its number. Their owner may be looking at one this moment, and its
+  // entries are still to be undone; the last few stay.
+  std::deque<std::pair<tenure, std::shared_ptr<hold>>> retired_;
 };
 
 }  // namespace holdfast::detail

@@ -21,7 +21,8 @@ renewer::renewer(std::shared_ptr<scheduler> time, std::shared_ptr<executor> send
 lease_clock::time_point renewer::first_look(const store_grant& grant, lease_clock::time_point now) {
   const auto end = grant.valid_until();
   if (grant.lives() == store_grant::life::fixed) return end;
-  return std::min(end, now + renewal_period(grant.ttl()));
+  // A third of what is left: a first term may be shorter than the ttl.
+  return now + renewal_period(std::max(end - now, 0ns));
 }
 
 void renewer::add(const std::shared_ptr<store_grant>& grant) {
@@ -102,6 +103,7 @@ void renewer::look() {
         ended.push_back(shared);
       } else if (grant->lives() == store_grant::life::renewed && grant->next_look < grant->valid_until()) {
         due.push_back(shared);
+        ++grant->unanswered;
         // Until the store has answered, the next thing to look at is the end.
         schedule(t, shared, grant->valid_until());
       } else if (grant->next_look < grant->valid_until()) {
@@ -110,7 +112,7 @@ void renewer::look() {
     }
     arm(t);
   });
-  for (const auto& grant : ended) hooks_.lost(grant, grant->unanswered ? loss::unreachable : loss::expired);
+  for (const auto& grant : ended) hooks_.lost(grant, grant->unanswered > 0 ? loss::unreachable : loss::expired);
   for (std::size_t from = 0; from < due.size(); from += batch_limit) {
     const auto to = std::min(due.size(), from + batch_limit);
     send({due.begin() + static_cast<std::ptrdiff_t>(from), due.begin() + static_cast<std::ptrdiff_t>(to)});
@@ -144,8 +146,7 @@ void renewer::settle(const batch& sent, lease_clock::time_point since,
       switch (outcome.what) {
         case spi::renewal::renewed:
           ++renewed;
-          grant->unanswered = false;
-          grant->extend(outcome.expires);
+          grant->extend(outcome.expires, since);
           schedule(t, grant, first_look(*grant, since));
           break;
         case spi::renewal::lost:
@@ -156,7 +157,7 @@ void renewer::settle(const batch& sent, lease_clock::time_point since,
         case spi::renewal::unknown:
           ++unknown;
           // At once the first time: one lost packet must not cost a third of the ttl.
-          const auto pause = grant->unanswered.exchange(true) ? retry_pause(grant->ttl()) : 0ns;
+          const auto pause = grant->unanswered > 1 ? retry_pause(grant->ttl()) : 0ns;
           schedule(t, grant, std::min(now + pause, grant->valid_until()));
           break;
       }

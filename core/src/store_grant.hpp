@@ -5,6 +5,7 @@
 
 #include <holdfast/backend.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 
@@ -25,7 +26,7 @@ class store_grant {
         granted_at_(now),
         next_token_(grant.first_token.value()),
         tokens_(grant.tokens) {
-    extend(grant.expires);
+    extend(grant.expires, now);
   }
 
   spi::claim claim() const {
@@ -42,24 +43,34 @@ class store_grant {
   lease_clock::time_point granted_at() const noexcept { return granted_at_; }
 
   lease_clock::time_point valid_until() const noexcept { return lease_clock::time_point(valid_until_.load()); }
-  void extend(lease_clock::time_point expires) noexcept {
-    valid_until_ = (expires - drift_margin(claim_.ttl)).time_since_epoch();
+  void extend(lease_clock::time_point expires, lease_clock::time_point now) noexcept {
+    unanswered = 0;
+    valid_until_ = validity(expires, now, claim_.ttl).time_since_epoch();
   }
   void convert(spi::access to) noexcept { access_changed_ = to != claim_.access; }
 
+  /// Where validity ends for a term that ends at `expires`, as seen at `now`: the margin is that of the term, which may
+  /// be shorter than the ttl.
+  static lease_clock::time_point validity(lease_clock::time_point expires, lease_clock::time_point now,
+                                          std::chrono::nanoseconds ttl) noexcept {
+    return expires - drift_margin(std::clamp<std::chrono::nanoseconds>(expires - now, 0ns, ttl));
+  }
+
+  /// The tokens drawn in advance must not be used: a greater one was given out. It is not passed on any more.
+  void forget_tokens() noexcept { tokens_ = 0; }
   /// The next token of the block, for the next holder. Requires: tokens_left().
   fencing_token draw() noexcept { return --tokens_, fencing_token(next_token_++); }
   bool tokens_left() const noexcept { return tokens_ > 0; }
 
-  /// Whose it is now. Once dead it can be neither passed on nor lost again.
+  /// Whose it is now. Once ended it can be neither passed on nor lost again.
   struct tenancy {
     std::weak_ptr<grant_hold> holder;
-    bool dead = false;
+    loss ended = loss::none;
   };
   guarded<tenancy> tenant;
 
-  /// A renewal went unanswered: if the ttl ends now, the store was out of reach.
-  std::atomic<bool> unanswered{false};
+  /// Renewals sent since the last answer: if the ttl ends with any, the store was out of reach.
+  std::atomic<unsigned> unanswered{0};
 
   lease_clock::time_point next_look;
 
@@ -75,7 +86,7 @@ class store_grant {
   std::atomic<bool> access_changed_{false};
   // Only the present holder draws, when it passes the grant on.
   std::uint64_t next_token_;
-  std::uint32_t tokens_;
+  std::atomic<std::uint32_t> tokens_;
 };
 
 }  // namespace holdfast::detail

@@ -9,6 +9,8 @@
 
 namespace holdfast {
 
+using namespace std::chrono_literals;
+
 namespace {
 
 constexpr std::uint32_t most_stripes = 65'536;
@@ -69,10 +71,18 @@ lease striped_mutex::acquire_any(acquire_options options, std::stop_token stop) 
   for (std::size_t i = 0; i < stripes_.size(); ++i) members.emplace_back(*stripes_[(first + i) % stripes_.size()]);
   if (auto good = detail::check_combined(options, stop); !good)
     throw error(good.error(), "acquire_any", stripes_.front()->name());
+  const auto& clock = *stripes_.front()->store().engine();
+  const auto began = clock.now();
   // Usually one is free: found by trying, without queueing everywhere.
-  for (mutex& member : members)
+  for (mutex& member : members) {
     if (auto got = member.try_acquire({.wait = std::chrono::nanoseconds::zero(), .ttl = options.ttl}, stop))
       return std::move(*got);
+    if (options.wait.has_value() && options.wait.value() > 0ns && clock.now() - began >= options.wait.value()) break;
+  }
+  if (options.wait.has_value()) {
+    options.wait = options.wait.value() - (clock.now() - began);
+    if (options.wait.value() <= 0ns) throw error({errc::timed_out, {}}, "acquire_any", stripes_.front()->name());
+  }
   return detail::acquire_combined(begin_any, members, options, std::move(stop));
 }
 

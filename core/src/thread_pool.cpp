@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <memory>
+#include <system_error>
 
 namespace holdfast::detail {
 
@@ -16,7 +17,6 @@ struct thread_pool::state {
   std::condition_variable work_there;
   std::deque<unique_function<void()>> tasks;
   std::size_t idle = 0;
-  std::size_t threads = 0;
   bool closing = false;
 };
 
@@ -29,17 +29,33 @@ thread_pool::thread_pool(std::string name, std::size_t most, std::function<void(
 thread_pool::~thread_pool() { shut_down(); }
 
 void thread_pool::post(unique_function<void()> task) {
-  std::unique_lock lock(state_->mutex);
+  if (fork_generation() != generation_) return run(*state_, task);  // a forked child has none of the threads
+  std::lock_guard lock(state_->mutex);
   if (state_->closing) return;
   state_->tasks.push_back(std::move(task));
-  if (state_->idle >= state_->tasks.size() || state_->threads == most_) {
-    state_->work_there.notify_one();
-    return;
+  if (state_->idle < state_->tasks.size() && threads_.size() < most_) start_thread();
+  state_->work_there.notify_one();
+}
+
+void thread_pool::start_thread() {
+  try {
+    threads_.emplace_back([shared = state_] { work(shared); });
+  } catch (const std::system_error&) {
+    // No more threads to be had: those there will come to it, if there are any.
+    if (!threads_.empty()) return;
+    state_->tasks.pop_back();
+    throw;
   }
-  ++state_->threads;
-  lock.unlock();
-  std::lock_guard threads(threads_mutex_);
-  threads_.emplace_back([shared = state_] { work(shared); });
+}
+
+void thread_pool::run(const state& shared, unique_function<void()>& task) {
+  try {
+    task();
+  } catch (const std::exception& e) {
+    shared.report(e.what());
+  } catch (...) {
+    shared.report("an exception that is not a std::exception");
+  }
 }
 
 void thread_pool::work(const std::shared_ptr<state>& shared) {
@@ -53,14 +69,8 @@ void thread_pool::work(const std::shared_ptr<state>& shared) {
     auto task = std::move(shared->tasks.front());
     shared->tasks.pop_front();
     lock.unlock();
-    try {
-      task();
-      task = nullptr;
-    } catch (const std::exception& e) {
-      shared->report(e.what());
-    } catch (...) {
-      shared->report("an exception that is not a std::exception");
-    }
+    run(*shared, task);
+    task = nullptr;
     lock.lock();
   }
 }
@@ -71,14 +81,11 @@ void thread_pool::shut_down() {
     new std::vector<std::thread>(std::move(threads_));
     return;
   }
+  std::vector<std::thread> threads;
   {
     std::lock_guard lock(state_->mutex);
     state_->closing = true;
     state_->work_there.notify_all();
-  }
-  std::vector<std::thread> threads;
-  {
-    std::lock_guard lock(threads_mutex_);
     threads.swap(threads_);
   }
   for (auto& thread : threads) {

@@ -29,12 +29,13 @@ class thread_pool final : public executor {
  private:
   struct state;
   static void work(const std::shared_ptr<state>& shared);
+  static void run(const state& shared, unique_function<void()>& task);
+  void start_thread();  // with the state's mutex held
 
   const std::uint64_t generation_;
   const std::size_t most_;
   const std::shared_ptr<state> state_;
-  std::mutex threads_mutex_;
-  std::vector<std::thread> threads_;
+  std::vector<std::thread> threads_;  // under the state's mutex
 };
 
 }  // namespace holdfast::detail

@@ -107,6 +107,8 @@ result<void> parse_options(std::string_view text, uri& out) {
     auto key = decode(item.substr(0, equals), "option name");
     if (!key) return key.error();
     if (key->empty()) return malformed("an option has no name");
+    // In user:pass?word@host, where the question mark should be %3F, this is the password.
+    if (key->find('@') != key->npos) return malformed("an option's name contains '@'; '?' in a password is %3F");
     if (equals == item.npos) return malformed("option '" + *key + "' has no value; write " + *key + "=VALUE");
     auto value = decode(item.substr(equals + 1), "option value");
     if (!value) return value.error();
@@ -117,8 +119,16 @@ result<void> parse_options(std::string_view text, uri& out) {
   return {};
 }
 
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
 bool is_secret(std::string_view option) {
-  return option.find("pass") != option.npos || option.find("secret") != option.npos;
+  const auto name = lower(option);
+  return name.find("pass") != name.npos || name.find("secret") != name.npos;
 }
 
 }  // namespace
@@ -128,17 +138,13 @@ result<uri> uri::parse(std::string_view text) {
   if (colon == text.npos || !is_scheme(text.substr(0, colon)))
     return malformed("it does not start with a scheme; write for example sqlite:///path/locks.db or memory:");
   uri out;
-  out.scheme = text.substr(0, colon);
-  std::transform(out.scheme.begin(), out.scheme.end(), out.scheme.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  out.scheme = lower(text.substr(0, colon));
   auto rest = text.substr(colon + 1);
   if (rest.find('#') != rest.npos) return malformed("'#' is not allowed; write %23");
 
   const auto question = rest.find('?');
-  if (question != rest.npos) {
-    if (auto options = parse_options(rest.substr(question + 1), out); !options) return options.error();
-    rest = rest.substr(0, question);
-  }
+  const auto options = question == rest.npos ? std::string_view() : rest.substr(question + 1);
+  rest = rest.substr(0, question);
   if (rest.starts_with("//")) {
     rest.remove_prefix(2);
     const auto slash = rest.find('/');
@@ -148,6 +154,8 @@ result<uri> uri::parse(std::string_view text) {
   auto path = decode(rest, "path");
   if (!path) return path.error();
   out.path = std::move(*path);
+  // Last: of a password with '?' in it the part before fails as a port, and nothing of the rest is quoted.
+  if (auto good = parse_options(options, out); !good) return good.error();
   return out;
 }
 

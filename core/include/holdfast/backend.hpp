@@ -178,12 +178,14 @@ class HOLDFAST_EXPORT runtime {
 ///
 /// Thread safety: all members may be called concurrently. Every call that takes a completion returns at once, or, where
 /// its caller says so, after one exchange with the store, and completes exactly once, within
-/// client_options::request_timeout (errc::unavailable when the store did not answer: the outcome is then unknown, and
-/// the engine sends the same request again or leaves). errc::unavailable is tried again; every other failure ends the
-/// call.
+/// client_options::request_timeout. A completion, and runtime::lost, may call the backend again before it returns
+/// (leave, the next one's enter): hold no lock around them. (errc::unavailable when the store did not answer: the
+/// outcome is then unknown, and the engine sends the same request again or leaves). errc::unavailable is tried again;
+/// every other failure ends the call.
 class HOLDFAST_EXPORT backend {
  public:
-  virtual ~backend() = default;  ///< No call is under way. Closes the session; what is still held is left to its end.
+  virtual ~backend() = default;  ///< No call is under way. The runtime's threads have ended: what
+                                 ///< closes the session does it here and now. What is still held is left to its end.
 
   virtual capabilities supports() const noexcept = 0;
   /// One word for one store, the same in every process that reaches it: multi_mutex sorts by it.
@@ -197,7 +199,8 @@ class HOLDFAST_EXPORT backend {
   virtual void watch(const claim& queued, completion<wake> done) = 0;
   /// Ends a grant or leaves the queue, whichever there is; wakes who is next. Idempotent. False: there was neither.
   virtual void leave(const claim& ours, caller from, completion<bool> done) = 0;
-  /// One outcome per claim, in order. Called on the renewal thread, which may block for the exchange.
+  /// One outcome per claim, in order, found by id whatever the claim says of its access. Called on threads that may
+  /// block for the exchange.
   virtual void renew(const std::vector<claim>& held, completion<std::vector<renewal_outcome>> done) = 0;
   /// shared_mutex: changes a grant's access in place. False: not possible now, unchanged. errc::lost: not ours.
   virtual void convert(const claim& held, access to, caller from, completion<bool> done);
@@ -230,6 +233,11 @@ struct registration {
   capabilities supports;   ///< What the store can do with default options.
   std::string note;        ///< One line for `holdfast stores`: reach and limits.
 };
+
+/// Marks a thread that a client library brought as one of ours. Completions come on the calling thread, on the
+/// runtime's threads, or on threads marked so: the last owner of a client may go inside one, and must not be destroyed
+/// there.
+HOLDFAST_EXPORT void adopt_this_thread();
 
 /// Makes a scheme known to connect(). Each backend library calls it when it is loaded.
 HOLDFAST_EXPORT void register_backend(registration scheme);

@@ -45,8 +45,9 @@ class HOLDFAST_EXPORT client {
   /// Takes the lock from whoever holds it and lets the next one in. True if anybody held it. The holder's lease is lost
   /// (loss::taken), but it may still be at work: only its fencing token stops it. Throws holdfast::error.
   bool evict(std::string_view name);
-  /// Calls back for every grant, release, and wait on names starting with `prefix`, starting with those there now.
-  /// Runs on: a callback thread of this client.
+  /// Calls back for who begins and ceases to hold or wait, on names starting with `prefix`, starting with those there
+  /// now. Told from one look at the store to the next: what came and went in between, and what was handed over inside
+  /// one process, is not seen. Runs on: a callback thread of this client.
   subscription watch(std::string_view prefix, std::function<void(const change&)> callback);
   /// Calls back for what happens to this client's own leases. Runs on: a callback thread of this client.
   void on_event(std::function<void(const event&)> callback);

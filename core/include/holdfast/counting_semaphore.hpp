@@ -1,6 +1,7 @@
 #pragma once
 
 #include <holdfast/client.hpp>
+#include <holdfast/detail/timed_lockable.hpp>
 #include <holdfast/operation.hpp>
 #include <holdfast/options.hpp>
 
@@ -33,7 +34,7 @@ class HOLDFAST_EXPORT counting_semaphore {
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& deadline, std::ptrdiff_t n = 1) {
-    return try_acquire_within(deadline - Clock::now(), n);
+    return try_acquire_within(detail::until(deadline), n);
   }
   operation<void> async_acquire(acquire_options options = {}, std::stop_token stop = {}, std::ptrdiff_t n = 1);
 

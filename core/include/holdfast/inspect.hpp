@@ -12,11 +12,11 @@ namespace holdfast {
 
 /// Somebody who holds a lock or waits for it.
 struct participant {
-  std::string owner;                            ///< Unique to this hold or wait; lease::id() of the holder.
-  fencing_token token;                          ///< Holders: that of the grant. Waiters: 0.
-  std::string host;                             ///< Machine, as it names itself.
-  std::int64_t pid = 0;                         ///< Process, in its own pid namespace.
-  std::string client_name;                      ///< client_options::name.
+  std::string owner;        ///< lease::id() of the holder; unique to a grant of the store, or a wait.
+  fencing_token token;      ///< Holders: that of the grant. Waiters: 0.
+  std::string host;         ///< Machine, as it names itself.
+  std::int64_t pid = 0;     ///< Process, in its own pid namespace.
+  std::string client_name;  ///< client_options::name.
   std::chrono::system_clock::time_point since;  ///< When it was granted, or began to wait.
   std::chrono::nanoseconds remaining{0};        ///< Holders: until the ttl ends unless renewed.
   bool shared = false;                          ///< A reader of a shared_mutex.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <holdfast/client.hpp>
+#include <holdfast/detail/timed_lockable.hpp>
 #include <holdfast/operation.hpp>
 #include <holdfast/options.hpp>
 
@@ -33,7 +34,7 @@ class HOLDFAST_EXPORT latch {
   }
   template <class Clock, class Duration>
   bool wait_until(const std::chrono::time_point<Clock, Duration>& deadline) const {
-    return wait_within(deadline - Clock::now());
+    return wait_within(detail::until(deadline));
   }
   operation<void> async_wait(acquire_options options = {}, std::stop_token stop = {}) const;
   void arrive_and_wait(std::ptrdiff_t n = 1);

@@ -45,7 +45,8 @@ class [[nodiscard]] HOLDFAST_EXPORT lease {
   ~lease();
 
   const std::string& name() const noexcept;  ///< The lock's name.
-  std::string id() const;                    ///< Unique to this hold: the owner shown by inspect, the id of a permit.
+  std::string id() const;  ///< The owner shown by inspect. Holds handed over inside one process share it; their
+                           ///< tokens tell them apart.
 
   fencing_token token() const noexcept;  ///< Greater than that of every earlier grant of this name.
 

@@ -28,7 +28,7 @@ class operation_state {
     if (abandoned_) {
       lock.unlock();
       // A lease nobody wants is released by its destructor, which blocks on the store: never on the engine's threads.
-      callbacks_->post([unwanted = std::move(outcome)] {});
+      discard(std::move(outcome));
       return;
     }
     outcome_.emplace(std::move(outcome));
@@ -69,14 +69,23 @@ class operation_state {
     if (!outcome_) cancel_ = std::move(cancel);
   }
 
+  /// What a success that nobody takes must undo, besides destroying its value.
+  void on_discard(unique_function<void()> undo) {
+    std::lock_guard lock(mutex_);
+    undo_ = std::move(undo);
+  }
+
   void abandon() {
     unique_function<void()> cancel;
+    std::optional<result<T>> unwanted;
     {
       std::lock_guard lock(mutex_);
-      if (outcome_) return;
       abandoned_ = true;
+      // Taken out here, so that it never dies with the last reference on a thread that must not block.
+      unwanted = std::move(outcome_);
       cancel = std::move(cancel_);
     }
+    if (unwanted) return discard(std::move(*unwanted));
     if (cancel) cancel();
   }
 
@@ -84,6 +93,12 @@ class operation_state {
   const std::string& name() const noexcept { return name_; }
 
  private:
+  void discard(result<T> unwanted) {
+    callbacks_->post([unwanted = std::move(unwanted), undo = std::move(undo_)]() mutable {
+      if (unwanted && undo) undo();
+    });
+  }
+
   const std::shared_ptr<executor> callbacks_;
   const std::string name_;
 
@@ -92,6 +107,7 @@ class operation_state {
   std::optional<result<T>> outcome_;
   unique_function<void()> next_;
   unique_function<void()> cancel_;
+  unique_function<void()> undo_;
   bool abandoned_ = false;
 };
 

@@ -42,7 +42,7 @@ class HOLDFAST_EXPORT shared_mutex : public detail::timed_lockable<shared_mutex>
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& deadline) {
-    return try_lock_shared_within(at_least_zero(deadline - Clock::now()));
+    return try_lock_shared_within(detail::until(deadline));
   }
   void unlock_shared() noexcept;
 

@@ -6,6 +6,14 @@
 
 namespace holdfast::detail {
 
+/// How long it is until `deadline`, zero if it has passed. Compared first: time_point::min() less now overflows.
+template <class Clock, class Duration>
+optional_duration until(const std::chrono::time_point<Clock, Duration>& deadline) {
+  const auto now = Clock::now();
+  if (deadline <= now) return std::chrono::nanoseconds::zero();
+  return deadline - now;
+}
+
 /// The two timed forms of try_lock in terms of one, `Derived::try_lock_within(optional_duration)`.
 template <class Derived>
 class timed_lockable {
@@ -16,7 +24,7 @@ class timed_lockable {
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
-    return static_cast<Derived*>(this)->try_lock_within(at_least_zero(deadline - Clock::now()));
+    return static_cast<Derived*>(this)->try_lock_within(until(deadline));
   }
 
   /// As the standard has it: a wait that is over before it began is a plain try.
