@@ -98,6 +98,31 @@ TEST(acquire_machine, a_deadline_while_entering_answers_at_once_and_leaves_later
   EXPECT_EQ(machine.now(), phase::finished);
 }
 
+TEST(acquire_machine, a_stale_grant_is_given_back_and_asked_for_anew) {
+  acquire_machine machine(waiting::yes);
+  const auto back = play(machine, {event::start, event::stale});
+  EXPECT_TRUE(back.leave);
+  EXPECT_EQ(back.deliver, answer::none);
+  EXPECT_TRUE(machine.step(event::left).enter);
+  EXPECT_EQ(machine.step(event::granted).deliver, answer::grant);
+}
+
+TEST(acquire_machine, giving_up_while_a_stale_grant_is_given_back_is_answered_at_once) {
+  acquire_machine machine(waiting::yes);
+  EXPECT_EQ(play(machine, {event::start, event::stale, event::cancelled}).deliver, answer::cancelled);
+  EXPECT_FALSE(machine.step(event::left).enter);
+  EXPECT_EQ(machine.now(), phase::finished);
+}
+
+TEST(acquire_machine, a_watch_that_fails_leaves_the_looking_to_a_timer) {
+  acquire_machine machine(waiting::yes);
+  const auto next = play(machine, {event::start, event::busy, event::watch_failed});
+  EXPECT_TRUE(next.look_soon_timer);
+  EXPECT_FALSE(next.enter || next.watch);
+  EXPECT_TRUE(machine.step(event::timer).enter);
+  EXPECT_TRUE(machine.step(event::busy).watch) << "another try";
+}
+
 TEST(acquire_machine, silence_pauses_and_asks_again) {
   acquire_machine machine(waiting::yes);
   const auto paused = play(machine, {event::start, event::unavailable});

@@ -72,6 +72,10 @@ class fake_scheduler final : public detail::scheduler {
     std::lock_guard lock(mutex_);
     return pending_.size();
   }
+  std::size_t ever_set() const {
+    std::lock_guard lock(mutex_);
+    return last_;
+  }
   std::optional<time_point> next() const {
     std::lock_guard lock(mutex_);
     if (pending_.empty()) return std::nullopt;

@@ -12,7 +12,8 @@ rig::rig(client_options o, std::string identity, std::shared_ptr<fake_scheduler>
   detail::engine_parts parts;
   parts.time = time;
   parts.callbacks = callbacks;
-  parts.workers = std::make_shared<inline_executor>();
+  parts.losses = losses;
+  parts.workers = workers;
   parts.renewals = std::make_shared<inline_executor>();
   engine = detail::engine::make(std::move(parts), std::move(o), "scripted:",
                                 [this](spi::runtime& runtime) -> result<std::unique_ptr<spi::backend>> {
@@ -24,6 +25,8 @@ rig::rig(client_options o, std::string identity, std::shared_ptr<fake_scheduler>
 rig::~rig() {
   // Open calls and timers keep acquisitions, and those the engine, alive.
   store->hang_up();
+  workers->run();
+  losses->run();
   callbacks->run();
   time->shut_down();
 }

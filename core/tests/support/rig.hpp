@@ -49,6 +49,8 @@ struct rig {
 
   std::shared_ptr<fake_scheduler> time;
   std::shared_ptr<manual_executor> callbacks = std::make_shared<manual_executor>();
+  std::shared_ptr<manual_executor> losses = std::make_shared<manual_executor>();
+  std::shared_ptr<manual_executor> workers = std::make_shared<manual_executor>();
   std::shared_ptr<scripted_store> store;
   std::shared_ptr<detail::engine> engine;
 };

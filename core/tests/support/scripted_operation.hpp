@@ -19,9 +19,10 @@ class scripted_operation {
   using outcome = result<Answer>;
 
   /// The next call that has no plan yet gets this answer at once.
-  void answers(outcome with) {
+  template <class With>
+  void answers(With with) {
     std::lock_guard lock(mutex_);
-    plans_.push_back(std::move(with));
+    plans_.push_back(outcome(std::move(with)));
   }
   /// The next call that has no plan yet stays open until complete().
   void holds_back() {
@@ -35,7 +36,10 @@ class scripted_operation {
   }
 
   /// Answers the oldest open call.
-  void complete(outcome with) { take_open(0).done(std::move(with)); }
+  template <class With>
+  void complete(With with) {
+    take_open(0).done(outcome(std::move(with)));
+  }
   /// Answers every open call that `which` picks.
   template <class Which>
   void complete_if(Which which, const outcome& with) {
