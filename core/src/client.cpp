@@ -6,9 +6,12 @@
 #include "observation.hpp"
 
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 namespace holdfast {
 
@@ -32,6 +35,27 @@ std::string escaped(const std::string& path) {
       (out += '%', out += digits[c >> 4], out += digits[c & 15]);
   }
   return out;
+}
+
+bool own_store_is_meant() {
+  const char* set = std::getenv("HOLDFAST_STORE");
+  return set == nullptr || set[0] == '\0';
+}
+
+std::string own_store_directory() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  // The specification has relative values ignored.
+  return (state != nullptr && state[0] == '/' ? std::string(state) : home() + "/.local/state") + "/holdfast";
+}
+
+/// As the XDG specification asks: what is missing on the way is made for this user alone.
+void make_private_directories(const std::string& path) {
+  for (auto slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const auto part = path.substr(0, slash);
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST)
+      throw error({errc::rejected, "cannot make " + part + ": " + std::strerror(errno)}, "connect", {});
+    if (slash == std::string::npos) return;
+  }
 }
 
 }  // namespace
@@ -80,14 +104,14 @@ client connect(std::string_view url, client_options options) {
   return client(std::move(*opened));
 }
 
-client connect(client_options options) { return connect(default_url(), std::move(options)); }
+client connect(client_options options) {
+  if (own_store_is_meant()) make_private_directories(own_store_directory());
+  return connect(default_url(), std::move(options));
+}
 
 std::string default_url() {
-  if (const char* set = std::getenv("HOLDFAST_STORE"); set != nullptr && set[0] != '\0') return set;
-  const char* state = std::getenv("XDG_STATE_HOME");
-  // The specification has relative values ignored.
-  const std::string base = state != nullptr && state[0] == '/' ? state : home() + "/.local/state";
-  return "sqlite://" + escaped(base + "/holdfast/locks.db");
+  if (!own_store_is_meant()) return std::getenv("HOLDFAST_STORE");
+  return "sqlite://" + escaped(own_store_directory() + "/locks.db");
 }
 
 }  // namespace holdfast

@@ -90,18 +90,26 @@ result<void> grant_hold::renew() {
   return done;
 }
 
-result<void> grant_hold::release() {
+/// What a release by the holder finds: nothing (go on), or why there is nothing to release. A loss is told once.
+result<void> grant_hold::mark_released() {
   if (!engine_->in_own_process()) return not_held();
   look_at_clock();
-  if (!end(state::released, loss::none)) return not_held();
+  if (end(state::released, loss::none)) return {};
+  status seen = status_;
+  const bool first =
+      seen.what == state::lost && status_.compare_exchange_strong(seen, status{state::released, seen.cause});
+  if (first) return {errc::lost, to_string(seen.cause)};
+  return {errc::not_owner, "this lease was released before"};
+}
+
+result<void> grant_hold::release() {
+  if (auto marked = mark_released(); !marked) return marked;
   return wait_for<void>(
       [&](auto done) { engine_->release(grant_, token_, since_, spi::caller::may_block, std::move(done)); });
 }
 
 void grant_hold::begin_release(unique_function<void(result<void>)> done) {
-  if (!engine_->in_own_process()) return done(not_held());
-  look_at_clock();
-  if (!end(state::released, loss::none)) return done(not_held());
+  if (auto marked = mark_released(); !marked) return done(marked);
   engine_->release(grant_, token_, since_, spi::caller::must_not_block, std::move(done));
 }
 

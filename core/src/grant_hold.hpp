@@ -19,7 +19,7 @@ class engine;
 /// |----------|------------------------------------------------|
 /// | held     | release (released) or lose (lost), one of them |
 /// | released | -                                              |
-/// | lost     | -                                              |
+/// | lost     | release, which says so once (released)         |
 class grant_hold final : public hold, public std::enable_shared_from_this<grant_hold> {
  public:
   grant_hold(std::shared_ptr<engine> engine, std::shared_ptr<store_grant> grant, fencing_token token);
@@ -49,7 +49,7 @@ class grant_hold final : public hold, public std::enable_shared_from_this<grant_
 
   const std::shared_ptr<store_grant>& grant() const noexcept { return grant_; }
   /// As far as is known without looking at the clock.
-  bool known_lost() const noexcept { return status_.load().what == state::lost; }
+  bool known_lost() const noexcept { return status_.load().cause != loss::none; }
   lease_clock::time_point since() const noexcept { return since_; }
 
  private:
@@ -59,6 +59,7 @@ class grant_hold final : public hold, public std::enable_shared_from_this<grant_
   bool held() const noexcept { return status_.load().what == state::held; }
   bool end(state as, loss cause) noexcept;
   failure not_held() const;
+  result<void> mark_released();
   result<bool> convert(spi::access to);
 
   const std::shared_ptr<engine> engine_;

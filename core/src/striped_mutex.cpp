@@ -54,6 +54,7 @@ std::function<void()> begin_any(const detail::mutex_list& members, const acquire
 }  // namespace
 
 striped_mutex::striped_mutex(client c, std::string name, std::uint32_t n, lock_options options) {
+  detail::require(c, name, c.engine()->supports().mutex, "striped_mutex");
   if (n == 0 || n > most_stripes)
     throw error({errc::invalid_argument, std::to_string(n) + " stripes; 1 to 65536 are allowed"}, "striped_mutex",
                 name);
