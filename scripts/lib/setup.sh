@@ -72,7 +72,8 @@ holdfast_build() {
   shift
   while [ $# -gt 0 ] && [ "$1" != -- ]; do configure+=("$1"); shift; done
   [ $# -gt 0 ] && shift
-  # A second build is then a matter of seconds; nothing needs it.
+  # A second build is then a matter of seconds, in another clone too; nothing needs it.
+  export CCACHE_BASEDIR=$holdfast_root CCACHE_NOHASHDIR=1
   command -v ccache >/dev/null && configure+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   mkdir -p "$holdfast_root/build/$preset"
   log="$holdfast_root/build/$preset/build.log"
