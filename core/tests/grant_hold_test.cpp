@@ -48,6 +48,16 @@ TEST(grant_hold, release_after_the_loss_fails_with_lost_and_its_cause) {
   EXPECT_EQ(done.error().detail, to_string(loss::session_ended));
 }
 
+TEST(grant_hold, a_loss_is_told_by_the_first_release_and_not_by_the_second) {
+  rig r;
+  auto a = r.ask("x");
+  r.engine->lost(r.store->enter.calls()[0].claim.id, loss::taken);
+  EXPECT_EQ(a->release().error().code, errc::lost);
+  EXPECT_EQ(a->release().error().code, errc::not_owner);
+  EXPECT_EQ(a->held->loss_cause(), loss::taken) << "what was lost stays lost";
+  EXPECT_TRUE(a->held->lost().stop_requested());
+}
+
 TEST(grant_hold, release_after_an_unnoticed_expiry_fails_with_lost) {
   rig r({.ttl = 30s});
   auto a = r.ask("x");
