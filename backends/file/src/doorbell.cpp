@@ -1,0 +1,193 @@
+#include "doorbell.hpp"
+
+#include "file_name.hpp"
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace holdfast::file {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::array<std::chrono::nanoseconds, 4> ladder{1ms, 5ms, 20ms, 100ms};
+
+// How long a ring that never came may go unnoticed: inotify knows nothing of other machines.
+constexpr std::chrono::nanoseconds local_look = 5s, remote_look = 500ms, deaf_look = 20ms;
+
+constexpr std::uint32_t heard = IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_DONT_FOLLOW;
+
+template <class Places>
+auto find_place(Places& places, const spi::owner_id& id) {
+  return std::find_if(places.begin(), places.end(), [&](const auto& p) { return p.id == id; });
+}
+
+void fire(std::vector<spi::completion<spi::wake>>& woken) {
+  for (auto& watch : woken) watch(spi::wake(spi::look_again{}));
+}
+
+}  // namespace
+
+doorbell::doorbell(spi::runtime& engine, std::shared_ptr<const directory> where)
+    : engine_(engine), where_(std::move(where)) {}
+
+doorbell::~doorbell() {
+  if (inotify_) engine_.forget(inotify_.get());
+}
+
+void doorbell::join(const std::string& name, const spi::owner_id& id) {
+  std::lock_guard lock(mutex_);
+  line& l = lines_.try_emplace(name, line{-1, 0, ladder.size(), {}}).first->second;
+  if (l.wd < 0) listen(name, l);
+  if (find_place(l.places, id) == l.places.end()) l.places.push_back({id, l.rings, {}});
+}
+
+void doorbell::part(const std::string& name, const spi::owner_id& id) {
+  wakes woken;
+  {
+    std::lock_guard lock(mutex_);
+    line* l = find(name);
+    if (l == nullptr) return;
+    const auto gone = find_place(l->places, id);
+    if (gone == l->places.end()) return;
+    if (gone->watch) woken.push_back(std::move(gone->watch));
+    l->places.erase(gone);
+    if (l->places.empty()) {
+      if (l->wd >= 0) {
+        ::inotify_rm_watch(inotify_.get(), l->wd);
+        names_.erase(l->wd);
+      }
+      lines_.erase(name);
+    }
+  }
+  fire(woken);
+}
+
+std::uint64_t doorbell::rings(const std::string& name) const {
+  std::lock_guard lock(mutex_);
+  const auto found = lines_.find(name);
+  return found == lines_.end() ? 0 : found->second.rings;
+}
+
+void doorbell::tried_in_vain(const std::string& name, const spi::owner_id& id, std::uint64_t rings_before) {
+  std::lock_guard lock(mutex_);
+  line* l = find(name);
+  if (l == nullptr) return;
+  const auto who = find_place(l->places, id);
+  if (who == l->places.end()) return;
+  who->seen = rings_before;
+  if (who != l->places.begin() || l->looks_after_close == ladder.size()) return;
+  engine_.at(engine_.now() + ladder[l->looks_after_close++], [weak = weak_from_this(), name] {
+    if (const auto self = weak.lock()) self->ring_again(name);
+  });
+}
+
+void doorbell::watch(const std::string& name, const spi::owner_id& id, spi::completion<spi::wake> done) {
+  wakes woken;
+  {
+    std::lock_guard lock(mutex_);
+    line* l = find(name);
+    const auto who = l == nullptr ? std::vector<place>::iterator() : find_place(l->places, id);
+    if (l == nullptr || who == l->places.end()) {
+      woken.push_back(std::move(done));  // not in line: nothing to wait for
+    } else if (who == l->places.begin() && who->seen != l->rings) {
+      who->seen = l->rings;
+      woken.push_back(std::move(done));
+    } else {
+      std::swap(who->watch, done);
+      if (done) woken.push_back(std::move(done));
+    }
+  }
+  fire(woken);
+}
+
+spi::time_point doorbell::look_again() const {
+  std::lock_guard lock(mutex_);
+  return engine_.now() + (deaf_ ? deaf_look : where_->is_remote() ? remote_look : local_look);
+}
+
+bool doorbell::start() {
+  if (inotify_) return true;
+  inotify_ = descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  if (!inotify_) return false;
+  engine_.on_readable(inotify_.get(), [this] { on_events(); });
+  return true;
+}
+
+void doorbell::listen(const std::string& name, line& l) {
+  const bool was_deaf = deaf_;
+  deaf_ = !start();
+  if (!deaf_) {
+    l.wd = ::inotify_add_watch(inotify_.get(), (where_->path() + "/" + to_file_name(name)).c_str(), heard);
+    // A file that is not there was removed a moment ago: the next attempt makes it again and listens again.
+    if (l.wd < 0 && errno != ENOENT) deaf_ = true;
+    if (l.wd >= 0) names_[l.wd] = name;
+  }
+  if (deaf_ && !was_deaf) {
+    engine_.log(log_level::warning, std::string("file: no inotify (") + ::strerror(errno) +
+                                        "); waiting claims look every 20 ms. See fs.inotify.max_user_instances");
+  }
+}
+
+void doorbell::ring(line& l, wakes& woken) {
+  ++l.rings;
+  if (l.places.empty() || !l.places.front().watch) return;
+  l.places.front().seen = l.rings;
+  woken.push_back(std::move(l.places.front().watch));
+}
+
+doorbell::line* doorbell::find(const std::string& name) {
+  const auto found = lines_.find(name);
+  return found == lines_.end() ? nullptr : &found->second;
+}
+
+void doorbell::on_events() {
+  alignas(inotify_event) char buffer[16 * 1024];
+  wakes woken;
+  {
+    std::lock_guard lock(mutex_);
+    for (;;) {
+      const auto got = ::read(inotify_.get(), buffer, sizeof buffer);
+      if (got <= 0) break;
+      read_events(buffer, buffer + got, woken);
+    }
+  }
+  fire(woken);
+}
+
+void doorbell::read_events(const char* begin, const char* end, wakes& woken) {
+  while (begin < end) {
+    inotify_event event{};
+    std::memcpy(&event, begin, sizeof event);
+    begin += sizeof event + event.len;
+    if ((event.mask & IN_Q_OVERFLOW) != 0) {
+      for (auto& [name, l] : lines_) ring(l, woken);
+      continue;
+    }
+    const auto named = names_.find(event.wd);
+    line* l = named == names_.end() ? nullptr : find(named->second);
+    if (l == nullptr) continue;  // of a watch that was taken away since
+    if ((event.mask & IN_IGNORED) != 0) {
+      l->wd = -1;
+      names_.erase(named);
+    }
+    if ((event.mask & IN_CLOSE_WRITE) != 0) l->looks_after_close = 0;
+    ring(*l, woken);
+  }
+}
+
+void doorbell::ring_again(const std::string& name) {
+  wakes woken;
+  {
+    std::lock_guard lock(mutex_);
+    if (line* l = find(name)) ring(*l, woken);
+  }
+  fire(woken);
+}
+
+}  // namespace holdfast::file

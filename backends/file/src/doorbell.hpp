@@ -1,0 +1,76 @@
+#pragma once
+
+#include "descriptor.hpp"
+#include "directory.hpp"
+
+#include <holdfast/backend.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace holdfast::file {
+
+/// Wakes those of this client's claims that stand in line, one per name at a time, when the lock file says so: a
+/// release changes its times, and a holder that dies closes it.
+///
+/// The kernel reports the closing a moment before it ends the lock. Who looks in vain after one is therefore woken
+/// again after 1, 5, 20 and 100 ms.
+///
+/// Thread safety: safe. Completions run with nothing locked.
+class doorbell : public std::enable_shared_from_this<doorbell> {
+ public:
+  doorbell(spi::runtime& engine, std::shared_ptr<const directory> where);
+  ~doorbell();
+
+  /// Starts to listen for a claim; again where the file was removed. Behind those that joined before.
+  void join(const std::string& name, const spi::owner_id& id);
+  /// The claim has it, or gave up: its watch, if there is one, ends.
+  void part(const std::string& name, const spi::owner_id& id);
+
+  /// How often the bell rang. Ask before an attempt and tell after it.
+  std::uint64_t rings(const std::string& name) const;
+  void tried_in_vain(const std::string& name, const spi::owner_id& id, std::uint64_t rings_before);
+
+  void watch(const std::string& name, const spi::owner_id& id, spi::completion<spi::wake> done);
+  /// When to look again although nothing was heard: soon, where nothing can be heard.
+  spi::time_point look_again() const;
+
+ private:
+  struct place {
+    spi::owner_id id;
+    std::uint64_t seen = 0;  // rings before its latest attempt
+    spi::completion<spi::wake> watch;
+  };
+  struct line {
+    int wd = -1;
+    std::uint64_t rings = 0;
+    std::size_t looks_after_close;  // of the ladder; at its end: none due
+    std::vector<place> places;
+  };
+  using wakes = std::vector<spi::completion<spi::wake>>;
+
+  // With mutex_ held:
+  bool start();
+  void listen(const std::string& name, line& l);
+  static void ring(line& l, wakes& woken);
+  line* find(const std::string& name);
+
+  void on_events();
+  void read_events(const char* begin, const char* end, wakes& woken);
+  void ring_again(const std::string& name);
+
+  spi::runtime& engine_;
+  const std::shared_ptr<const directory> where_;
+
+  mutable std::mutex mutex_;
+  descriptor inotify_;
+  bool deaf_ = false;
+  std::unordered_map<std::string, line> lines_;
+  std::unordered_map<int, std::string> names_;  // by watch descriptor
+};
+
+}  // namespace holdfast::file
