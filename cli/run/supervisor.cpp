@@ -1,0 +1,177 @@
+#include "supervisor.hpp"
+
+#include "../arguments.hpp"
+#include "../exit_code.hpp"
+#include "../output.hpp"
+#include "channel.hpp"
+#include "keeper.hpp"
+#include "ledger.hpp"
+#include "process_tree.hpp"
+#include "signals.hpp"
+
+#include <holdfast/lease_clock.hpp>
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <system_error>
+
+namespace holdfast::cli {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+class supervisor {
+ public:
+  supervisor(const run_request& request, ledger& book, const process_tree& tree, channel line, unique_fd signals,
+             pid_t keeper)
+      : request_(request),
+        book_(book),
+        tree_(tree),
+        line_(std::move(line)),
+        signals_(std::move(signals)),
+        keeper_(keeper),
+        leads_session_(::getsid(0) == ::getpid()) {}
+
+  int watch() {
+    for (;;) {
+      std::array<pollfd, 3> waits{{{signals_.get(), POLLIN, 0}, {line_.fd(), POLLIN, 0}, {timer_.get(), POLLIN, 0}}};
+      ::poll(waits.data(), waits.size(), -1);
+      if (const auto code = follow_signals()) return *code;
+      follow_keeper();
+      if (const auto code = look_at_clock(waits[2].revents != 0)) return *code;
+    }
+  }
+
+ private:
+  std::optional<int> follow_signals() {
+    while (const auto signal = next_signal(signals_)) {
+      const int number = static_cast<int>(signal->ssi_signo);
+      if (number == SIGCHLD) {
+        if (const auto status = keeper_status()) return answer(*status);
+      } else if (number == SIGCONT) {
+        line_.send({.what = message::kind::resumed});
+      } else if (book_.end_connecting(phase::abandoned)) {
+        // Connecting can take long and cannot be interrupted; but nothing is in the store yet.
+        tree_.kill_all();
+        return exit_code::of_signal(number);
+      } else {
+        line_.send({.what = message::kind::signal, .from = origin(*signal), .signal = number});
+      }
+    }
+    return std::nullopt;
+  }
+
+  message::origin origin(const signalfd_siginfo& signal) const {
+    if (signal.ssi_code != SI_KERNEL) return message::origin::process;
+    // When a terminal is closed, the kernel tells the leader of its session alone.
+    if (signal.ssi_signo == SIGHUP && leads_session_) return message::origin::process;
+    return message::origin::terminal;
+  }
+
+  std::optional<int> keeper_status() {
+    std::optional<int> found;
+    int status = 0;
+    for (pid_t child; (child = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+      if (child == keeper_) found = status;
+    }
+    return found;
+  }
+
+  int answer(int status) {
+    if (WIFEXITED(status)) return WEXITSTATUS(status);
+    // Its children are ours now: the kernel has killed the command, the rest is for us.
+    tree_.kill_all();
+    const std::string how = " was killed by signal " + std::to_string(WTERMSIG(status));
+    if (book_.where() == phase::waiting || book_.where() == phase::connecting) {
+      say("the process that asks for " + quoted(request_.name) + how);
+      return exit_code::internal;
+    }
+    say("lost " + quoted(request_.name) + " while the command ran: the process that held it" + how);
+    return exit_code::lost;
+  }
+
+  void follow_keeper() {
+    while (const auto text = line_.receive()) {
+      if (text->what != message::kind::started) continue;
+      timer_ = unique_fd(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+      arm(book_.valid_until());
+    }
+    // The line stays readable once the keeper is gone; SIGCHLD tells the rest.
+    if (line_.other_end_gone()) line_.close();
+  }
+
+  void arm(std::int64_t when) {
+    constexpr std::int64_t second = 1'000'000'000;
+    itimerspec at{};
+    at.it_value.tv_sec = when / second;
+    at.it_value.tv_nsec = when % second;
+    ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
+  }
+
+  /// A keeper that is stopped cannot renew, and cannot tell the command that the lease has run out.
+  std::optional<int> look_at_clock(bool rang) {
+    if (!rang) return std::nullopt;
+    using namespace std::chrono_literals;
+    const auto now = lease_clock::now();
+    const auto until = lease_clock::time_point(lease_clock::duration(book_.valid_until()));
+    if (now < until) {
+      arm(book_.valid_until());
+      return std::nullopt;
+    }
+    const auto keeper = find_process(keeper_);
+    // One that is only late gets a moment to act by itself, so that one of us speaks and not both.
+    const bool late = book_.where() == phase::running && now >= until + 250ms;
+    if (late || (keeper && keeper->stopped())) return take_over();
+    arm((now + 50ms).time_since_epoch().count());
+    return std::nullopt;
+  }
+
+  int take_over() {
+    say("lost " + quoted(request_.name) +
+        " while the command ran: the process that held it was stopped beyond the ttl; the command is ended");
+    tree_.signal_all(SIGTERM, keeper_);
+    tree_.wait_until_gone(clock::now() + request_.grace, -1, keeper_);
+    tree_.kill_all();
+    return exit_code::lost;
+  }
+
+  const run_request& request_;
+  ledger& book_;
+  const process_tree& tree_;
+  channel line_;
+  unique_fd signals_;
+  unique_fd timer_;
+  const pid_t keeper_;
+  const bool leads_session_;
+};
+
+}  // namespace
+
+int supervise(const run_request& request) {
+  const inherited_signals before;
+  const process_tree tree;
+  ledger book;
+  auto [mine, keepers] = channel::make();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  unique_fd signals = listen_as_supervisor(before);
+  const pid_t keeper = ::fork();
+  if (keeper < 0) throw std::system_error(errno, std::generic_category(), "cannot start a process");
+  if (keeper == 0) {
+    mine.close();
+    signals.reset();
+    return keep(request, before, book, std::move(keepers));
+  }
+  keepers.close();
+  return supervisor(request, book, tree, std::move(mine), std::move(signals), keeper).watch();
+}
+
+}  // namespace holdfast::cli
