@@ -47,7 +47,7 @@ void doorbell::join(const std::string& name, const spi::owner_id& id) {
   if (find_place(l.places, id) == l.places.end()) l.places.push_back({id, l.rings, {}});
 }
 
-void doorbell::part(const std::string& name, const spi::owner_id& id) {
+void doorbell::part(const std::string& name, const spi::owner_id& id, parting how) {
   wakes woken;
   {
     std::lock_guard lock(mutex_);
@@ -58,14 +58,22 @@ void doorbell::part(const std::string& name, const spi::owner_id& id) {
     if (gone->watch) woken.push_back(std::move(gone->watch));
     l->places.erase(gone);
     if (l->places.empty()) {
-      if (l->wd >= 0) {
-        ::inotify_rm_watch(inotify_.get(), l->wd);
-        names_.erase(l->wd);
-      }
-      lines_.erase(name);
+      close(name, *l);
+    } else if (place& next = l->places.front(); how == parting::made_way && next.watch && next.seen != l->rings) {
+      // What rang while it was not the first may have been for it.
+      next.seen = l->rings;
+      woken.push_back(std::move(next.watch));
     }
   }
   fire(woken);
+}
+
+void doorbell::close(const std::string& name, line& l) {
+  if (l.wd >= 0) {
+    ::inotify_rm_watch(inotify_.get(), l.wd);
+    names_.erase(l.wd);
+  }
+  lines_.erase(name);
 }
 
 std::uint64_t doorbell::rings(const std::string& name) const {
@@ -122,14 +130,16 @@ bool doorbell::start() {
 void doorbell::listen(const std::string& name, line& l) {
   const bool was_deaf = deaf_;
   deaf_ = !start();
+  int error = errno;
   if (!deaf_) {
     l.wd = ::inotify_add_watch(inotify_.get(), (where_->path() + "/" + to_file_name(name)).c_str(), heard);
+    error = errno;
     // A file that is not there was removed a moment ago: the next attempt makes it again and listens again.
-    if (l.wd < 0 && errno != ENOENT) deaf_ = true;
+    if (l.wd < 0 && error != ENOENT) deaf_ = true;
     if (l.wd >= 0) names_[l.wd] = name;
   }
   if (deaf_ && !was_deaf) {
-    engine_.log(log_level::warning, std::string("file: no inotify (") + ::strerror(errno) +
+    engine_.log(log_level::warning, std::string("file: no inotify (") + ::strerror(error) +
                                         "); waiting claims look every 20 ms. See fs.inotify.max_user_instances");
   }
 }

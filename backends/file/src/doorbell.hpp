@@ -28,8 +28,12 @@ class doorbell : public std::enable_shared_from_this<doorbell> {
 
   /// Starts to listen for a claim; again where the file was removed. Behind those that joined before.
   void join(const std::string& name, const spi::owner_id& id);
-  /// The claim has it, or gave up: its watch, if there is one, ends.
-  void part(const std::string& name, const spi::owner_id& id);
+  enum class parting {
+    alone,     ///< It is in and lets nobody in beside it: its leaving will ring.
+    made_way,  ///< It gave up, or others may come in beside it.
+  };
+  /// The claim does not wait any more: its watch, if there is one, ends.
+  void part(const std::string& name, const spi::owner_id& id, parting how);
 
   /// How often the bell rang. Ask before an attempt and tell after it.
   std::uint64_t rings(const std::string& name) const;
@@ -56,6 +60,7 @@ class doorbell : public std::enable_shared_from_this<doorbell> {
   // With mutex_ held:
   bool start();
   void listen(const std::string& name, line& l);
+  void close(const std::string& name, line& l);
   static void ring(line& l, wakes& woken);
   line* find(const std::string& name);
 

@@ -5,6 +5,7 @@
 #include "observation.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -81,7 +82,7 @@ result<spi::entry_result> file_backend::enter_now(const spi::entry_request& requ
     mine->held = true;
     const spi::granted grant = *mine->grant;
     lock.unlock();
-    bell_->part(claim.name, claim.id);
+    bell_->part(claim.name, claim.id, wants_all(claim) ? doorbell::parting::alone : doorbell::parting::made_way);
     return spi::entry_result(grant);
   }
   const spi::time_point look_again = next_look(request, *mine);
@@ -158,7 +159,7 @@ bool file_backend::leave_now(const std::string& name, const spi::owner_id& id) {
       idle_.put(std::move(mine->file));
     }
   }
-  bell_->part(name, id);
+  bell_->part(name, id, doorbell::parting::made_way);
   return had;
 }
 
