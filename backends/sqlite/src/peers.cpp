@@ -16,7 +16,7 @@ constexpr std::size_t most_kept = 64;
 }  // namespace
 
 std::shared_ptr<peer> peer::find(session_id id, const process& who, const process& self) {
-  const bool known = who.start != 0 && who.pid_namespace != 0 && who.pid_namespace == self.pid_namespace;
+  const bool known = who.start != 0 && self.start != 0 && who.pid_namespace == self.pid_namespace;
   if (!known) return std::make_shared<peer>(id, descriptor());
   descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0)));
   if (!pidfd && errno == ESRCH) return nullptr;

@@ -43,7 +43,13 @@ std::optional<std::uint64_t> start_time(pid_t pid) {
 process process::self() {
   process me;
   me.pid = ::getpid();
-  me.start = start_time(me.pid).value_or(0);
+  // In a pid namespace that was given no /proc of its own, /proc numbers the processes of another one: its entries are
+  // about others, and nothing can be told from them.
+  std::array<char, 32> name{};
+  const auto length = ::readlink("/proc/self", name.data(), name.size());
+  const bool ours =
+      length > 0 && std::string_view(name.data(), static_cast<std::size_t>(length)) == std::to_string(me.pid);
+  if (ours) me.start = start_time(me.pid).value_or(0);
   struct stat space{};
   if (::stat("/proc/self/ns/pid", &space) == 0) me.pid_namespace = space.st_ino;
   return me;

@@ -13,7 +13,7 @@ namespace holdfast::sqlite {
 /// A process of this machine, for as long as it is up: a pid alone comes back, with the start time it does not.
 struct process {
   pid_t pid = 0;
-  std::uint64_t start = 0;  ///< Field 22 of /proc/<pid>/stat. 0: not known.
+  std::uint64_t start = 0;  ///< Field 22 of /proc/<pid>/stat. 0: cannot be told.
   std::uint64_t pid_namespace =
       0;  ///< Inode of /proc/self/ns/pid. Pids of other namespaces mean nothing here. 0: not known.
 

@@ -1,0 +1,345 @@
+#include "sqlite_fixture.hpp"
+
+#include <holdfast/testing/holder_process.hpp>
+
+#include <sqlite3.h>
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+namespace holdfast::sqlite_tests {
+
+namespace fs = std::filesystem;
+using line = sqlite_client::line;
+
+class bad_day_test : public sqlite_test {
+ protected:
+  result<std::unique_ptr<spi::backend>> try_open(const std::string& where) {
+    runtimes_.push_back(std::make_unique<threaded_runtime>(clock_, "test"));
+    return open_store(where, *runtimes_.back());
+  }
+  void expect_refused(const std::string& where, errc code, const std::string& words) {
+    const auto made = try_open(where);
+    ASSERT_FALSE(made) << where;
+    EXPECT_EQ(made.error().code, make_error_code(code)) << made.error().detail;
+    EXPECT_NE(made.error().detail.find(words), std::string::npos) << made.error().detail;
+  }
+  void write_file(const std::string& content) { std::ofstream(path(), std::ios::binary) << content; }
+  std::string content() const {
+    std::ifstream file(path(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  /// Runs in a child process as somebody without rights; its exit code.
+  static int without_rights(const std::function<int()>& body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) ::_exit(99);
+      ::_exit(body());
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
+  }
+  /// In a child: 0 if connecting is refused with this code and these words.
+  int refused_here(errc code, const std::string& words) {
+    const auto made = try_open(url());
+    if (made) return 1;
+    if (made.error().code != make_error_code(code)) return 2;
+    return made.error().detail.find(words) == std::string::npos ? 3 : 0;
+  }
+
+  std::vector<std::unique_ptr<threaded_runtime>> runtimes_;
+};
+
+struct raw_database {
+  explicit raw_database(const std::string& path) { sqlite3_open(path.c_str(), &db); }
+  ~raw_database() { sqlite3_close(db); }
+  int execute(const char* sql) { return sqlite3_exec(db, sql, nullptr, nullptr, nullptr); }
+  sqlite3* db = nullptr;
+};
+
+TEST_F(bad_day_test, urls_that_name_no_file_are_refused) {
+  expect_refused("sqlite:", errc::invalid_argument, "names no file");
+  expect_refused("sqlite:locks.db", errc::invalid_argument, "relative");
+  expect_refused("sqlite://locks.db", errc::invalid_argument, "no host");
+  expect_refused("sqlite://" + directory_.path().string() + "/", errc::invalid_argument, "ends in a slash");
+  expect_refused(url() + "?journal=off", errc::invalid_argument, "journal");
+}
+
+TEST_F(bad_day_test, files_and_directories_are_private) {
+  auto a = client();
+  a->take(mutex_claim("m"));
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    struct stat is{};
+    ASSERT_EQ(::stat((path() + suffix).c_str(), &is), 0) << suffix;
+    EXPECT_EQ(is.st_mode & 0777, 0600U) << suffix;
+  }
+  struct stat is{};
+  ASSERT_EQ(::stat((path() + "-holdfast").c_str(), &is), 0);
+  EXPECT_EQ(is.st_mode & 0777, 0700U);
+  ASSERT_EQ(::stat((path() + "-holdfast/turn").c_str(), &is), 0);
+  EXPECT_EQ(is.st_mode & 0777, 0600U);
+}
+
+TEST_F(bad_day_test, a_symbolic_link_is_refused_but_not_one_on_the_way) {
+  fs::create_symlink("elsewhere.db", path());
+  expect_refused(url(), errc::rejected, "symbolic link");
+  EXPECT_FALSE(fs::exists(directory_.path() / "elsewhere.db"));
+  fs::create_directory(directory_.path() / "real");
+  fs::create_directory_symlink("real", directory_.path() / "link");
+  EXPECT_TRUE(try_open("sqlite://" + (directory_.path() / "link/locks.db").string()));
+}
+
+TEST_F(bad_day_test, a_sidecar_that_is_a_link_is_not_followed) {
+  fs::create_directory(directory_.path() / "trap");
+  fs::create_directory_symlink("trap", path() + "-holdfast");
+  auto a = client();
+  auto b = client();
+  a->take(mutex_claim("m"));
+  b->queue(mutex_claim("m"));
+  EXPECT_TRUE(fs::is_empty(directory_.path() / "trap"));
+}
+
+TEST_F(bad_day_test, without_a_sidecar_waiters_look_again_soon) {
+  std::ofstream(path() + "-holdfast") << "in the way";
+  auto a = client();
+  auto b = client();
+  EXPECT_FALSE(a->runtime().logged().empty());
+  const auto held = mutex_claim("m");
+  const auto next = mutex_claim("m");
+  a->take(held);
+  const auto got = b->enter(next);
+  ASSERT_TRUE(is_busy(got));
+  EXPECT_LT(std::get<spi::busy>(*got).look_again, clock_.now() + 1s);
+  EXPECT_TRUE(is_busy(b->enter(next, line::join, spi::caller::waits))) << "it cannot be woken, so it does not block";
+  a->leave(held);
+  EXPECT_TRUE(is_granted(b->enter(next)));
+}
+
+TEST_F(bad_day_test, a_directory_a_device_and_a_missing_parent_are_refused) {
+  fs::create_directory(path());
+  expect_refused(url(), errc::rejected, "directory");
+  expect_refused("sqlite:///dev/null", errc::rejected, "not a file");
+  expect_refused("sqlite://" + (directory_.path() / "missing/locks.db").string(), errc::rejected, "does not exist");
+}
+
+TEST_F(bad_day_test, a_file_with_two_names_is_refused) {
+  write_file("");
+  fs::create_hard_link(path(), directory_.path() / "other");
+  expect_refused(url(), errc::rejected, "hard links");
+}
+
+TEST_F(bad_day_test, an_empty_file_is_as_good_as_none) {
+  write_file("");
+  client()->take(mutex_claim("m"));
+}
+
+TEST_F(bad_day_test, garbage_is_refused_and_left_alone) {
+  for (const std::string& garbage : {std::string("x"), std::string(5000, 'g'), std::string("SQLite format 3")}) {
+    write_file(garbage);
+    expect_refused(url(), errc::rejected, "not an SQLite database");
+    EXPECT_EQ(content(), garbage);
+  }
+}
+
+TEST_F(bad_day_test, a_truncated_database_is_refused) {
+  client()->take(mutex_claim("m"));
+  fs::remove(path() + "-wal");
+  for (const std::uintmax_t size : {std::uintmax_t{50}, std::uintmax_t{700}, std::uintmax_t{1500}}) {
+    fs::resize_file(path(), size);
+    const auto made = try_open(url());
+    ASSERT_FALSE(made) << size;
+    EXPECT_EQ(made.error().code, make_error_code(errc::rejected)) << made.error().detail;
+  }
+}
+
+TEST_F(bad_day_test, a_damaged_page_is_told_when_it_is_met) {
+  {
+    auto a = client();
+    for (int i = 0; i < 200; ++i) a->take(mutex_claim("name/" + std::to_string(i)));
+  }
+  raw_database(path()).execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  std::string bytes = content();
+  for (std::size_t i = 2 * 1024; i < bytes.size(); ++i) bytes[i] = static_cast<char>(0xa5);
+  write_file(bytes);
+  const auto made = try_open(url());
+  if (!made) {
+    EXPECT_EQ(made.error().code, make_error_code(errc::rejected)) << made.error().detail;
+    return;
+  }
+  answer<spi::entry_result> got;
+  (*made)->enter({mutex_claim("name/7"), true, 1, spi::caller::may_block}, got.slot());
+  const auto refused = got.wait();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, make_error_code(errc::rejected)) << refused.error().detail;
+  EXPECT_NE(refused.error().detail.find("damaged"), std::string::npos) << refused.error().detail;
+}
+
+TEST_F(bad_day_test, another_programs_database_is_refused_and_left_alone) {
+  for (const char* journal : {"PRAGMA journal_mode = DELETE", "PRAGMA journal_mode = WAL"}) {
+    fs::remove(path());
+    {
+      raw_database foreign(path());
+      foreign.execute(journal);
+      foreign.execute("CREATE TABLE mine(x); INSERT INTO mine VALUES(1)");
+    }
+    const std::string before = content();
+    expect_refused(url(), errc::rejected, "another program");
+    EXPECT_EQ(content(), before);
+    EXPECT_FALSE(fs::exists(path() + "-wal"));
+    EXPECT_FALSE(fs::exists(path() + "-shm"));
+    EXPECT_FALSE(fs::exists(path() + "-holdfast"));
+  }
+}
+
+TEST_F(bad_day_test, a_newer_schema_is_refused) {
+  client()->take(mutex_claim("m"));
+  raw_database(path()).execute("PRAGMA user_version = 99");
+  expect_refused(url(), errc::rejected, "newer Holdfast (schema 99; this one knows 1)");
+}
+
+TEST_F(bad_day_test, a_read_only_file_is_refused) {
+  client()->take(mutex_claim("m"));
+  for (const char* suffix : {"", "-wal", "-shm"}) ::chmod((path() + suffix).c_str(), 0444);
+  ::chmod(directory_.path().c_str(), 0777);
+  EXPECT_EQ(without_rights([&] { return refused_here(errc::rejected, "cannot be written to"); }), 0);
+}
+
+TEST_F(bad_day_test, a_read_only_directory_is_refused) {
+  ::chmod(directory_.path().c_str(), 0555);
+  EXPECT_EQ(without_rights([&] { return refused_here(errc::rejected, "Permission denied"); }), 0);
+}
+
+TEST_F(bad_day_test, a_file_that_may_not_be_read_is_refused) {
+  client()->take(mutex_claim("m"));
+  ::chmod(directory_.path().c_str(), 0777);
+  if (::geteuid() != 0) ::chmod(path().c_str(), 0);
+  EXPECT_EQ(without_rights([&] { return refused_here(errc::rejected, "Permission denied"); }), 0);
+}
+
+TEST_F(bad_day_test, a_full_disk_is_told_and_what_was_there_stays) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Every write beyond this size fails, as on a full disk.
+    std::signal(SIGXFSZ, SIG_IGN);
+    auto a = client();
+    const auto kept = mutex_claim("kept");
+    a->take(kept);
+    const rlimit small{64 * 1024, 64 * 1024};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    for (int i = 0; i < 1000; ++i) {
+      const auto got = a->enter(mutex_claim("name/" + std::to_string(i)));
+      if (got) continue;
+      if (got.error().code != make_error_code(errc::rejected)) ::_exit(1);
+      ::_exit(a->inspect("kept").size() == 1 ? 0 : 2);
+    }
+    ::_exit(3);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  client()->take(mutex_claim("kept"));
+}
+
+TEST_F(bad_day_test, a_full_file_system_is_told_and_gets_well_again) {
+  const fs::path mount = directory_.path() / "tiny";
+  fs::create_directory(mount);
+  if (::mount("tiny", mount.c_str(), "tmpfs", 0, "size=256k") != 0) GTEST_SKIP() << "mounting needs root";
+  {
+    const std::string where = "sqlite://" + (mount / "locks.db").string();
+    sqlite_client a(clock_, where);
+    const auto held = mutex_claim("held");
+    a.take(held);
+    std::ofstream filler(mount / "filler");
+    const std::string block(4096, 'x');
+    while (filler.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
+    }
+    result<spi::entry_result> got{errc::timed_out, ""};
+    for (int i = 0; i < 500 && (is_granted(got) || i == 0); ++i) got = a.enter(mutex_claim("n" + std::to_string(i)));
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().code, make_error_code(errc::rejected));
+    EXPECT_NE(got.error().detail.find("full"), std::string::npos) << got.error().detail;
+    filler.close();
+    fs::remove(mount / "filler");
+    EXPECT_TRUE(a.leave(held));
+  }
+  ::umount(mount.c_str());
+}
+
+TEST_F(bad_day_test, a_foreign_writer_is_waited_for_within_the_request_timeout) {
+  auto a = client();
+  a->take(mutex_claim("warm"));
+  a->runtime().change_options().request_timeout = 100ms;
+  raw_database foreign(path());
+  ASSERT_EQ(foreign.execute("BEGIN IMMEDIATE"), SQLITE_OK);
+  const auto busy = a->enter(mutex_claim("m"));
+  ASSERT_FALSE(busy);
+  EXPECT_EQ(busy.error().code, make_error_code(errc::unavailable));
+  EXPECT_NE(busy.error().detail.find("locked"), std::string::npos) << busy.error().detail;
+  a->runtime().change_options().request_timeout = 30s;
+  std::thread patient([&] { a->take(mutex_claim("m")); });
+  foreign.execute("COMMIT");
+  patient.join();
+}
+
+TEST_F(bad_day_test, a_database_deleted_while_open_loses_its_leases_and_refuses_the_rest) {
+  auto a = client();
+  const auto held = mutex_claim("m");
+  a->take(held);
+  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path() + suffix);
+  EXPECT_EQ(a->renew(held).what, spi::renewal::lost);
+  const auto refused = a->enter(mutex_claim("m2"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, make_error_code(errc::rejected));
+  EXPECT_NE(refused.error().detail.find("deleted or replaced"), std::string::npos) << refused.error().detail;
+  client()->take(held);  // whoever connects now has a fresh one
+}
+
+TEST_F(bad_day_test, tokens_go_on_when_the_database_is_deleted) {
+  const auto before = client()->take(mutex_claim("m")).first_token;
+  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path() + suffix);
+  EXPECT_GT(client()->take(mutex_claim("m")).first_token, before);
+}
+
+TEST_F(bad_day_test, fifty_processes_make_the_database_at_the_same_moment) {
+  constexpr int crowd = 50;
+  int go[2];
+  ASSERT_EQ(::pipe(go), 0);
+  std::vector<pid_t> children;
+  for (int i = 0; i < crowd; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::close(go[1]);
+      char byte = 0;
+      [[maybe_unused]] const auto end = ::read(go[0], &byte, 1);  // until the parent closes it
+      movable_clock clock;
+      threaded_runtime engine(clock, "crowd");
+      engine.change_options().connect_timeout = 60s;
+      auto made = open_store(url(), engine);
+      if (!made) ::_exit(1);
+      answer<spi::entry_result> got;
+      (*made)->enter({mutex_claim("own/" + std::to_string(i)), true, 1, spi::caller::may_block}, got.slot());
+      ::_exit(is_granted(got.wait()) ? 0 : 2);
+    }
+    children.push_back(child);
+  }
+  ::close(go[0]);
+  ::close(go[1]);
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+}
+
+}  // namespace holdfast::sqlite_tests
