@@ -15,6 +15,8 @@ namespace {
 
 // A bell rings for one claim at a time; what is left over from others is thrown away.
 constexpr std::size_t most_messages = 16;
+// Each costs a descriptor.
+constexpr std::size_t most_kept = 32;
 
 timespec from_now(spi::time_point when, spi::time_point now) {
   const auto left = std::max<std::int64_t>((when - now).count(), 0);
@@ -72,8 +74,9 @@ std::unique_ptr<bell> bells::borrow() {
 }
 
 void bells::give_back(std::unique_ptr<bell> free) {
+  if (!free) return;
   std::lock_guard lock(mutex_);
-  free_.push_back(std::move(free));
+  if (free_.size() < most_kept) free_.push_back(std::move(free));
 }
 
 }  // namespace holdfast::sqlite

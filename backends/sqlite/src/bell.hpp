@@ -40,8 +40,8 @@ class bells {
  public:
   explicit bells(const sidecar& beside) noexcept : beside_(beside) {}
 
-  std::unique_ptr<bell> borrow();  ///< Null where there can be none.
-  void give_back(std::unique_ptr<bell> free);
+  std::unique_ptr<bell> borrow();              ///< Null where there can be none.
+  void give_back(std::unique_ptr<bell> free);  ///< Null: nothing was borrowed.
 
  private:
   const sidecar& beside_;

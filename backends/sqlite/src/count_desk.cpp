@@ -100,14 +100,25 @@ result<spi::count_reply> count_desk::apply(const spi::count_request& request, in
   return reply;
 }
 
-entry_outcome count_desk::wait_in_line(std::string_view name, std::int64_t ticket, mailbox_id mailbox, instant now) {
+entry_outcome count_desk::wait_in_line(std::string_view name, const ticket_row& mine, instant now) {
   entry_outcome outcome;
-  outcome.ticket = ticket;
-  if (const auto ahead = ticket == 0 ? std::nullopt : table_.before(name, ticket)) {
+  outcome.ticket = mine.ticket;
+  if (const auto ahead = mine.ticket == 0 ? std::nullopt : table_.before(name, mine.ticket)) {
     if (auto neighbour = clients_.neighbour(ahead->session)) outcome.ahead.push_back(std::move(neighbour));
   }
-  outcome.look_again = to_time(expiry(now, mailbox == 0 ? look_alone : look_told));
+  outcome.look_again = to_time(expiry(now, mine.mailbox == 0 ? look_alone : look_told));
   return outcome;
+}
+
+bool count_desk::may_pass(std::string_view name, const lock_row& row, const std::optional<ticket_row>& mine, line how) {
+  if (row.kind == spi::kind::latch) return true;
+  if (mine) return !table_.before(name, mine->ticket);
+  if (row.waiters == 0) return true;
+  if (how == line::joins) return false;
+  // Who only tries takes what the first in line cannot use yet: permits that are there and refused would puzzle
+  // anybody.
+  const auto head = table_.first(name);
+  return !head || !passes(row, head->permits);
 }
 
 result<entry_outcome> count_desk::enter(const spi::entry_request& request, const place& where, instant now,
@@ -122,8 +133,7 @@ result<entry_outcome> count_desk::enter(const spi::entry_request& request, const
   auto mine = where.ticket ? table_.ticket(c.name, *where.ticket) : std::nullopt;
   if (mine && mine->owner != c.id) mine.reset();
   s.bury_waiters_before(mine ? mine->ticket : 0);
-  const bool first = c.kind == spi::kind::latch || (mine ? !table_.before(c.name, mine->ticket) : s.row.waiters == 0);
-  if (first && passes(s.row, c.permits)) {
+  if (may_pass(c.name, s.row, mine, request.queue ? line::joins : line::passes_by) && passes(s.row, c.permits)) {
     if (mine) {
       table_.drop_ticket(c.name, mine->ticket);
       --s.row.waiters;
@@ -140,13 +150,13 @@ result<entry_outcome> count_desk::enter(const spi::entry_request& request, const
     clients_.enrol();
     const auto ticket = ++s.row.tail;
     ++s.row.waiters;
-    mine = ticket_row{ticket, c.id, c.access, c.permits, 0, 0, now, clients_.self(), where.mailbox};
+    mine = ticket_row{ticket, c.id, c.access, c.permits, 0, 0, now, clients_.self(), where.mailbox()};
     table_.add_ticket(c.name, *mine);
-  } else if (mine && mine->mailbox != where.mailbox) {
-    table_.move_ticket(c.name, mine->ticket, where.mailbox);
+  } else if (mine && mine->mailbox != where.mailbox()) {
+    table_.move_ticket(c.name, mine->ticket, mine->mailbox = where.mailbox());
   }
   s.save();
-  return wait_in_line(c.name, mine ? mine->ticket : 0, where.mailbox, now);
+  return wait_in_line(c.name, mine.value_or(ticket_row{}), now);
 }
 
 bool count_desk::leave(const spi::claim& ours, std::optional<std::int64_t> ticket, instant now, outbox& letters) {

@@ -36,9 +36,11 @@ class count_desk {
 
   result<spi::count_reply> change(lock_row& row, const spi::count_request& request) const;
   bool passes(const lock_row& row, std::uint32_t permits) const noexcept;
+  enum class line : std::uint8_t { joins, passes_by };
+  bool may_pass(std::string_view name, const lock_row& row, const std::optional<ticket_row>& mine, line how);
   void wake(std::string_view name, lock_row& row, const spi::owner_id& self, outbox& letters);
   const step* recall(const spi::owner_id& id) const;
-  entry_outcome wait_in_line(std::string_view name, std::int64_t ticket, mailbox_id mailbox, instant now);
+  entry_outcome wait_in_line(std::string_view name, const ticket_row& mine, instant now);
 
   lock_table& table_;
   sessions& clients_;

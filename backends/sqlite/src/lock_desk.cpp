@@ -41,10 +41,9 @@ std::optional<failure> lock_desk::clash(const lock_row& row, const spi::claim& w
   return std::nullopt;
 }
 
-entry_outcome lock_desk::wait_behind(std::string_view name, const lock_row& row, std::int64_t ticket,
-                                     mailbox_id mailbox, instant now) {
+entry_outcome lock_desk::wait_behind(std::string_view name, const lock_row& row, const ticket_row& mine, instant now) {
   entry_outcome outcome;
-  outcome.ticket = ticket;
+  outcome.ticket = mine.ticket;
   instant look = std::numeric_limits<instant>::max();
   const auto behind = [&](session_id who, instant over) {
     auto neighbour = clients_.neighbour(who);
@@ -53,7 +52,7 @@ entry_outcome lock_desk::wait_behind(std::string_view name, const lock_row& row,
     if (neighbour) outcome.ahead.push_back(std::move(neighbour));
   };
   // Behind another waiter: that one will hold for its ttl at least, counted from a time that has not come yet.
-  const auto ahead = ticket == 0 ? std::nullopt : table_.before(name, ticket);
+  const auto ahead = mine.ticket == 0 ? std::nullopt : table_.before(name, mine.ticket);
   if (ahead) {
     behind(ahead->session, expiry(now, std::chrono::nanoseconds(ahead->ttl)));
   } else {
@@ -62,7 +61,7 @@ entry_outcome lock_desk::wait_behind(std::string_view name, const lock_row& row,
       for (const hold_row& h : table_.holds(name)) behind(h.session, h.expires);
     }
   }
-  if (ticket != 0 && mailbox == 0) look = std::min(look, expiry(now, look_alone));
+  if (mine.ticket != 0 && mine.mailbox == 0) look = std::min(look, expiry(now, look_alone));
   outcome.look_again = to_time(std::min(look, expiry(now, look_own)));
   return outcome;
 }
@@ -83,23 +82,24 @@ result<entry_outcome> lock_desk::enter(const spi::entry_request& request, const 
     if (auto refused = clash(s.row, c)) return s.save(), *refused;
     s.row.kind = c.kind;
     s.row.capacity = c.limit;
-    ticket_row wish{0, c.id, c.access, c.permits, request.tokens, c.ttl.count(), now, clients_.self(), where.mailbox};
+    ticket_row wish{0, c.id, c.access, c.permits, request.tokens, c.ttl.count(), now, clients_.self(), 0};
     if (s.row.waiters == 0 && s.fits(c.access, c.permits)) {
       clients_.enrol();
       const spi::granted grant = s.grant(wish);
       return s.save(), entry_outcome{grant, 0, {}, {}};
     }
-    if (!request.queue) return s.save(), wait_behind(c.name, s.row, 0, 0, now);
+    if (!request.queue) return s.save(), wait_behind(c.name, s.row, {}, now);
     clients_.enrol();
+    wish.mailbox = where.mailbox();
     wish.ticket = ++s.row.tail;
     ++s.row.waiters;
     table_.add_ticket(c.name, wish);
     mine = wish;
-  } else if (mine->mailbox != where.mailbox) {
-    table_.move_ticket(c.name, mine->ticket, where.mailbox);
+  } else if (const mailbox_id to = where.mailbox(); mine->mailbox != to) {
+    table_.move_ticket(c.name, mine->ticket, mine->mailbox = to);
   }
   s.save();
-  return wait_behind(c.name, s.row, mine->ticket, where.mailbox, now);
+  return wait_behind(c.name, s.row, *mine, now);
 }
 
 bool lock_desk::holders_stay(std::string_view name, const lock_row& row, instant now) {
@@ -120,15 +120,15 @@ std::optional<entry_outcome> lock_desk::glance(const spi::entry_request& request
     const bool full = row->waiters != 0 || row->kind == spi::kind::mutex || row->owner.has_value();
     if (!full || row->owner == c.id || !holders_stay(c.name, *row, now)) return std::nullopt;
     if (row->shares != 0 && table_.hold(c.name, c.id)) return std::nullopt;
-    return wait_behind(c.name, *row, 0, 0, now);
+    return wait_behind(c.name, *row, {}, now);
   }
   const auto mine = table_.ticket(c.name, *where.ticket);
-  if (!mine || mine->owner != c.id || mine->mailbox != where.mailbox) return std::nullopt;
+  if (!mine || mine->owner != c.id || mine->mailbox != where.mailbox()) return std::nullopt;
   // Only the first in line has the holders to look after; the others have the one before them.
   const auto ahead = table_.before(c.name, mine->ticket);
   if (ahead && clients_.dead(ahead->session)) return std::nullopt;
   if (!ahead && (!(row->owner || row->shares != 0) || !holders_stay(c.name, *row, now))) return std::nullopt;
-  return wait_behind(c.name, *row, mine->ticket, where.mailbox, now);
+  return wait_behind(c.name, *row, *mine, now);
 }
 
 bool lock_desk::leave(const spi::claim& ours, std::optional<std::int64_t> ticket, instant now, outbox& letters) {

@@ -7,6 +7,7 @@
 
 #include <holdfast/backend.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@ namespace holdfast::sqlite {
 /// Where in line a claim stands, as its client knows it.
 struct place {
   std::optional<std::int64_t> ticket;
-  mailbox_id mailbox = 0;  ///< Where it wants to be told; 0: nowhere.
+  /// Where it wants to be told; 0: nowhere. Asked only when it has to wait: most claims never need one.
+  std::function<mailbox_id()> mailbox;
 };
 
 /// What entering came to.
@@ -50,8 +52,8 @@ class lock_desk {
 
  private:
   std::optional<failure> clash(const lock_row& row, const spi::claim& wanted) const;
-  entry_outcome wait_behind(std::string_view name, const lock_row& row, std::int64_t ticket, mailbox_id mailbox,
-                            instant now);
+  /// `mine` without a ticket: one who does not queue.
+  entry_outcome wait_behind(std::string_view name, const lock_row& row, const ticket_row& mine, instant now);
   bool holders_stay(std::string_view name, const lock_row& row, instant now);
 
   lock_table& table_;

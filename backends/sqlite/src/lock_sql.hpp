@@ -66,4 +66,11 @@ constexpr const char* drop_tickets = "DELETE FROM queue WHERE name = ?1";
 constexpr const char* used_names = R"sql(
 SELECT name FROM lock WHERE name >= ?1 AND (owner IS NOT NULL OR shares > 0 OR waiters > 0) ORDER BY name)sql";
 
+// Idle names among the next ?3 after ?1 that nobody took since ?2; where that ended.
+constexpr const char* idle = R"sql(
+SELECT name, fence, owner IS NULL AND shares = 0 AND waiters = 0 AND value IS NULL AND since < ?2
+FROM lock WHERE name > ?1 ORDER BY name LIMIT ?3)sql";
+constexpr const char* forget = "DELETE FROM lock WHERE name = ?1";
+constexpr const char* raise_floor = "UPDATE meta SET value = max(value, ?1) WHERE key = 'floor'";
+
 }  // namespace holdfast::sqlite::sql

@@ -2,6 +2,7 @@
 
 #include "lock_sql.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace holdfast::sqlite {
@@ -53,7 +54,10 @@ lock_table::lock_table(connection& c)
       move_ticket_(c.handle(), sql::move_ticket),
       drop_ticket_(c.handle(), sql::drop_ticket),
       drop_tickets_(c.handle(), sql::drop_tickets),
-      used_names_(c.handle(), sql::used_names) {}
+      used_names_(c.handle(), sql::used_names),
+      idle_(c.handle(), sql::idle),
+      forget_(c.handle(), sql::forget),
+      raise_floor_(c.handle(), sql::raise_floor) {}
 
 std::optional<lock_row> lock_table::find(std::string_view name) {
   rows r = find_(name);
@@ -77,6 +81,7 @@ std::optional<lock_row> lock_table::find(std::string_view name) {
 
 lock_row lock_table::find_or_new(std::string_view name) {
   if (auto row = find(name)) return *row;
+  ++made_;
   lock_row fresh;
   rows r = floor_();
   if (r.next()) fresh.fence = r.integer(0);
@@ -153,6 +158,29 @@ void lock_table::move_ticket(std::string_view name, std::int64_t number, mailbox
 }
 void lock_table::drop_ticket(std::string_view name, std::int64_t number) { drop_ticket_.run(name, number); }
 void lock_table::drop_tickets(std::string_view name) { drop_tickets_.run(name); }
+
+void lock_table::forget_idle(instant now) {
+  // Twice as many as were made since: so the table follows the number of names in use.
+  constexpr int names_per_look = 2 * names_between_looks;
+  constexpr std::chrono::nanoseconds idle_for = std::chrono::hours(1);
+  made_ = 0;
+  std::vector<std::string> gone;
+  std::int64_t highest = 0;
+  int looked_at = 0;
+  {
+    rows r = idle_(std::string_view(looked_up_to_), now - idle_for.count(), names_per_look);
+    for (; r.next(); ++looked_at) {
+      if (r.integer(2) != 0) {
+        gone.emplace_back(r.text(0));
+        highest = std::max(highest, r.integer(1));
+      }
+      if (looked_at + 1 == names_per_look) looked_up_to_ = r.text(0);
+    }
+  }
+  if (looked_at < names_per_look) looked_up_to_.clear();
+  for (const std::string& name : gone) forget_.run(std::string_view(name));
+  if (!gone.empty()) raise_floor_.run(highest);
+}
 
 std::vector<std::string> lock_table::used_names(std::string_view prefix) {
   std::vector<std::string> names;

@@ -6,6 +6,7 @@
 
 #include <holdfast/backend.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -104,6 +105,11 @@ class lock_table {
   void drop_ticket(std::string_view name, std::int64_t number);
   void drop_tickets(std::string_view name);
 
+  /// Enough names were made that it is time to forget some. Any thread may ask.
+  bool should_forget() const noexcept { return made_.load() >= names_between_looks; }
+  /// Deletes idle names nobody took for an hour, a few at a time, and lifts the floor above their tokens.
+  void forget_idle(instant now);
+
   /// Names starting with `prefix` that somebody holds or waits for.
   std::vector<std::string> used_names(std::string_view prefix);
 
@@ -111,7 +117,11 @@ class lock_table {
   statement find_, floor_, save_, take_free_, leave_alone_, extend_, extend_hold_;
   statement hold_, holds_, add_hold_, drop_hold_, drop_holds_;
   statement first_, last_, ticket_, before_, after_, tickets_, add_ticket_, move_ticket_, drop_ticket_, drop_tickets_;
-  statement used_names_;
+  statement used_names_, idle_, forget_, raise_floor_;
+
+  static constexpr int names_between_looks = 1024;
+  std::atomic<int> made_{0};
+  std::string looked_up_to_;
 };
 
 }  // namespace holdfast::sqlite

@@ -83,13 +83,20 @@ void store::deliver(const message& news) {
 
 void store::after_commit(const outbox& letters) {
   if (!letters.letters.empty()) post_->send(letters);
-  if (!transact_.checkpoint_due() || checkpoint_posted_.exchange(true)) return;
+  if (!transact_.checkpoint_due() && !table_.should_forget()) return;
+  if (upkeep_posted_.exchange(true)) return;
   engine_.post([weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (!self) return;
-    self->checkpoint_posted_ = false;
-    self->transact_.checkpoint();
+    if (const auto self = weak.lock()) self->keep_up();
   });
+}
+
+void store::keep_up() {
+  upkeep_posted_ = false;
+  if (table_.should_forget()) {
+    auto forgotten = transact_.write([&] { return table_.forget_idle(now()), true; });
+    if (!forgotten) engine_.log(log_level::warning, "forgetting idle names: " + forgotten.error().detail);
+  }
+  transact_.checkpoint();
 }
 
 result<std::optional<spi::granted>> store::enter_alone(const spi::entry_request& request) {
@@ -106,9 +113,9 @@ result<std::optional<spi::granted>> store::enter_alone(const spi::entry_request&
   return std::optional(spi::granted{static_cast<std::uint64_t>(**token), request.tokens, to_time(end)});
 }
 
-result<entry_outcome> store::enter_at(const spi::entry_request& request, mailbox_id mailbox) {
+result<entry_outcome> store::enter_at(const spi::entry_request& request, std::function<mailbox_id()> mailbox) {
   const spi::claim& c = request.claim;
-  const place where{standing_.number_of(c.id), mailbox};
+  const place where{standing_.number_of(c.id), std::move(mailbox)};
   if (where.ticket || !request.queue) {
     auto seen = is_count(c.kind) ? result<std::optional<entry_outcome>>(std::nullopt)
                                  : transact_.read([&] { return locks_.glance(request, where, now()); });
@@ -140,7 +147,7 @@ result<spi::entry_result> store::enter(const spi::entry_request& request) {
     after_commit({});
     if (*grant) return post_->open_soon(), spi::entry_result(**grant);
   }
-  auto outcome = enter_at(request, request.queue ? post_->open() : 0);
+  auto outcome = enter_at(request, [this] { return post_->open(); });
   if (!outcome) return outcome.error();
   crowded(c.name).store(!outcome->grant, std::memory_order_relaxed);
   if (outcome->grant && !is_count(c.kind)) post_->open_soon();
@@ -157,18 +164,18 @@ result<spi::entry_result> store::enter_and_wait(const spi::entry_request& reques
     after_commit({});
     if (*grant) return post_->open_soon(), spi::entry_result(**grant);
   }
-  auto ring = bells_.borrow();
-  if (!ring) return enter(request);
+  std::unique_ptr<bell> ring;
+  const auto mailbox = [&] {
+    if (!ring) ring = bells_.borrow();
+    return ring ? ring->id() : mailbox_id{0};
+  };
   for (;;) {
-    auto outcome = enter_at(request, ring->id());
-    const bool over = !outcome || outcome->grant;
-    crowded(c.name).store(!over, std::memory_order_relaxed);
-    if (over) {
-      bells_.give_back(std::move(ring));
-      if (!outcome) return outcome.error();
-      if (!is_count(c.kind)) post_->open_soon();
-      return answer(*outcome);
-    }
+    auto outcome = enter_at(request, mailbox);
+    crowded(c.name).store(outcome && !outcome->grant, std::memory_order_relaxed);
+    if (!outcome) return bells_.give_back(std::move(ring)), outcome.error();
+    if (outcome->grant && !is_count(c.kind)) post_->open_soon();
+    // Without a bell nobody could wake this thread: the engine looks again instead.
+    if (outcome->grant || !ring) return bells_.give_back(std::move(ring)), answer(*outcome);
     const auto news = ring->wait(c.id, outcome->ticket, outcome->ahead, outcome->look_again, engine_);
     if (const auto* grant = std::get_if<spi::granted>(&news)) {
       standing_.strike_silently(c.id);

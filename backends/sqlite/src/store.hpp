@@ -56,10 +56,11 @@ class store : public std::enable_shared_from_this<store> {
  private:
   store(database_file file, sidecar beside, std::unique_ptr<connection> db, spi::runtime& engine);
 
-  result<entry_outcome> enter_at(const spi::entry_request& request, mailbox_id mailbox);
+  result<entry_outcome> enter_at(const spi::entry_request& request, std::function<mailbox_id()> mailbox);
   result<std::optional<spi::granted>> enter_alone(const spi::entry_request& request);
   void deliver(const message& news);
   void after_commit(const outbox& letters);
+  void keep_up();
   instant now() const noexcept { return to_instant(engine_.now()); }
   entry describe(const std::string& name, const lock_row& row, instant now, spi::time_point& soonest,
                  std::vector<std::shared_ptr<peer>>& participants);
@@ -85,7 +86,7 @@ class store : public std::enable_shared_from_this<store> {
   bells bells_;
   const std::shared_ptr<observers> observers_;
   std::array<std::atomic<bool>, 256> crowded_{};
-  std::atomic<bool> checkpoint_posted_{false};
+  std::atomic<bool> upkeep_posted_{false};
 };
 
 }  // namespace holdfast::sqlite

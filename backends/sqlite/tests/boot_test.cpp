@@ -65,6 +65,26 @@ TEST_F(boot_test, clients_that_end_leave_no_row_and_the_log_does_not_grow_for_ev
   EXPECT_EQ(ask("SELECT count(*) FROM session"), 0);
 }
 
+TEST_F(boot_test, names_nobody_uses_are_forgotten_but_never_their_tokens) {
+  auto a = client();
+  const auto kept = mutex_claim("a/kept", 24h);
+  a->take(kept);
+  const auto first = mutex_claim("name/0");
+  const auto token = a->take(first, 1000).first_token.value();
+  a->leave(first);
+  const auto use = [&](const std::string& name) {
+    const auto c = mutex_claim(name);
+    a->take(c);
+    a->leave(c);
+  };
+  for (int i = 1; i < 1500; ++i) use("name/" + std::to_string(i));
+  clock_.advance(2h);
+  for (int i = 0; i < 3000; ++i) use("other/" + std::to_string(i));
+  EXPECT_TRUE(eventually([&] { return ask("SELECT count(*) FROM lock WHERE name LIKE 'name/%'") < 1000; }));
+  EXPECT_EQ(a->inspect("a/").size(), 1U);
+  EXPECT_GT(a->take(mutex_claim("name/0")).first_token.value(), token + 999);
+}
+
 TEST_F(boot_test, a_long_lived_client_keeps_its_log_short) {
   auto a = client();
   for (int i = 0; i < 10000; ++i) {

@@ -76,6 +76,16 @@ TEST_F(count_test, permits_that_come_wake_the_first_in_line_and_it_wakes_the_nex
   EXPECT_EQ(a->count("s", semaphore, op::get)->value, 0);
 }
 
+TEST_F(count_test, who_only_tries_takes_what_the_first_in_line_cannot_use_yet) {
+  auto a = client();
+  a->count("s", semaphore, op::set_if_unset, 2);
+  a->queue(count_claim("s", semaphore, 3));
+  EXPECT_TRUE(is_busy(a->enter(count_claim("s", semaphore, 3), line::pass_by)));
+  EXPECT_TRUE(is_granted(a->enter(count_claim("s", semaphore, 2), line::pass_by)));
+  a->count("s", semaphore, op::add, 3);
+  EXPECT_TRUE(is_busy(a->enter(count_claim("s", semaphore, 1), line::pass_by))) << "now it is another's turn";
+}
+
 TEST_F(count_test, who_leaves_after_the_grant_gives_it_back) {
   auto a = client();
   a->count("s", semaphore, op::set_if_unset, 2);
