@@ -140,6 +140,7 @@ int run(const options& wanted) {
 
   report found{this_machine(), utc_now(), wanted, {}, {}};
   std::printf("%s\n", describe(found.where).c_str());
+  if (const auto busy = warning(found.where); !busy.empty()) std::fprintf(stderr, "holdfast bench: %s\n", busy.c_str());
   measure_all(found, tasks);
   if (!wanted.json.empty()) write_file(wanted.json, to_json(found));
   if (!wanted.plot.empty()) write_file(wanted.plot, to_svg(found));

@@ -5,6 +5,7 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <thread>
@@ -33,11 +34,18 @@ machine this_machine() {
   if (::uname(&names) == 0) m.kernel = std::string(names.sysname) + ' ' + names.release;
   struct sysinfo memory{};
   if (::sysinfo(&memory) == 0) m.memory_gib = static_cast<double>(memory.totalram) * memory.mem_unit / (1u << 30);
+  if (::getloadavg(&m.load, 1) != 1) m.load = 0;
   return m;
 }
 
 std::string describe(const machine& m) {
   return m.cpu + ", " + std::to_string(m.cores) + " cores, " + short_number(m.memory_gib) + " GiB, " + m.kernel;
+}
+
+std::string warning(const machine& m) {
+  if (m.load * 2 <= m.cores) return {};
+  return "the load is " + short_number(m.load) + " on " + std::to_string(m.cores) +
+         " cores: rows that hand over wait for the scheduler, floors mostly do not, so ratios may be far off";
 }
 
 std::string utc_now() {

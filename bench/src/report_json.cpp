@@ -138,7 +138,8 @@ std::string to_json(const report& r) {
                            .add("cpu", quoted(r.where.cpu))
                            .add("cores", std::to_string(r.where.cores))
                            .add("kernel", quoted(r.where.kernel))
-                           .add("memory_gib", number(r.where.memory_gib));
+                           .add("memory_gib", number(r.where.memory_gib))
+                           .add("load", number(r.where.load));
   std::string rows;
   for (const auto& line : r.rows) rows += (rows.empty() ? "\n    " : ",\n    ") + json_of(line);
   std::string failures;

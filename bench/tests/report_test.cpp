@@ -45,7 +45,7 @@ row run_row() {
 }
 
 report sample() {
-  return {{"Model \"X\" & <Co>", 2, "Linux 6", 24},
+  return {{"Model \"X\" & <Co>", 2, "Linux 6", 24, 0.5},
           "2026-01-31T12:00:00Z",
           options{},
           {contended_row("sqlite", workload::handover, 6), contended_row("file", workload::processes, 0.5), holds_row(),
@@ -97,6 +97,13 @@ TEST(bench_json, has_the_numbers_of_the_rows) {
   EXPECT_TRUE(holds.at("pairs_per_second").is_null());
   EXPECT_EQ(holds.at("footprint").at("renewed"), 20'000);
   EXPECT_EQ(json.at("rows").at(3).at("commands").at("times_floor"), 4.0);
+}
+
+TEST(bench_machine, warns_when_others_use_it) {
+  auto m = sample().where;
+  EXPECT_EQ(warning(m), "");
+  m.load = 16;
+  EXPECT_NE(warning(m).find("load is 16 on 2 cores"), std::string::npos);
 }
 
 TEST(bench_plot, is_well_formed) {
