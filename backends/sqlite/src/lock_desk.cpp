@@ -41,7 +41,8 @@ std::optional<failure> lock_desk::clash(const lock_row& row, const spi::claim& w
   return std::nullopt;
 }
 
-entry_outcome lock_desk::wait_behind(std::string_view name, const lock_row& row, const ticket_row& mine, instant now) {
+entry_outcome lock_desk::wait_behind(std::string_view name, const lock_row& row, const ticket_row& mine,
+                                     const std::optional<ticket_row>& ahead, instant now) {
   entry_outcome outcome;
   outcome.ticket = mine.ticket;
   instant look = std::numeric_limits<instant>::max();
@@ -52,7 +53,6 @@ entry_outcome lock_desk::wait_behind(std::string_view name, const lock_row& row,
     if (neighbour) outcome.ahead.push_back(std::move(neighbour));
   };
   // Behind another waiter: that one will hold for its ttl at least, counted from a time that has not come yet.
-  const auto ahead = mine.ticket == 0 ? std::nullopt : table_.before(name, mine.ticket);
   if (ahead) {
     behind(ahead->session, expiry(now, std::chrono::nanoseconds(ahead->ttl)));
   } else {
@@ -71,12 +71,15 @@ result<entry_outcome> lock_desk::enter(const spi::entry_request& request, const 
   const spi::claim& c = request.claim;
   settlement s(table_, clients_, c.name, now, letters);
   s.for_claim(c.id);
-  s.bury_holders();
+  const bool opened = s.bury_holders();
   if (auto had = s.grant_of(c.id)) return s.save(), entry_outcome{had, 0, {}, {}};
   auto mine = where.ticket ? table_.ticket(c.name, *where.ticket) : std::nullopt;
   if (mine && mine->owner != c.id) mine.reset();
-  s.bury_waiters_before(mine ? mine->ticket : 0);
-  s.admit(settlement::heads::checked);
+  auto ahead = s.bury_waiters_before(mine ? mine->ticket : 0);
+  if (opened || (mine && !ahead)) {
+    s.admit(settlement::heads::checked);
+    ahead = s.bury_waiters_before(mine ? mine->ticket : 0);
+  }
   if (s.own_grant) return s.save(), entry_outcome{s.own_grant, 0, {}, {}};
   if (!mine) {
     if (auto refused = clash(s.row, c)) return s.save(), *refused;
@@ -88,7 +91,7 @@ result<entry_outcome> lock_desk::enter(const spi::entry_request& request, const 
       const spi::granted grant = s.grant(wish);
       return s.save(), entry_outcome{grant, 0, {}, {}};
     }
-    if (!request.queue) return s.save(), wait_behind(c.name, s.row, {}, now);
+    if (!request.queue) return s.save(), wait_behind(c.name, s.row, {}, {}, now);
     clients_.enrol();
     wish.mailbox = where.mailbox();
     wish.ticket = ++s.row.tail;
@@ -99,7 +102,7 @@ result<entry_outcome> lock_desk::enter(const spi::entry_request& request, const 
     table_.move_ticket(c.name, mine->ticket, mine->mailbox = to);
   }
   s.save();
-  return wait_behind(c.name, s.row, *mine, now);
+  return wait_behind(c.name, s.row, *mine, ahead, now);
 }
 
 bool lock_desk::holders_stay(std::string_view name, const lock_row& row, instant now) {
@@ -120,7 +123,7 @@ std::optional<entry_outcome> lock_desk::glance(const spi::entry_request& request
     const bool full = row->waiters != 0 || row->kind == spi::kind::mutex || row->owner.has_value();
     if (!full || row->owner == c.id || !holders_stay(c.name, *row, now)) return std::nullopt;
     if (row->shares != 0 && table_.hold(c.name, c.id)) return std::nullopt;
-    return wait_behind(c.name, *row, {}, now);
+    return wait_behind(c.name, *row, {}, {}, now);
   }
   const auto mine = table_.ticket(c.name, *where.ticket);
   if (!mine || mine->owner != c.id || mine->mailbox != where.mailbox()) return std::nullopt;
@@ -128,7 +131,7 @@ std::optional<entry_outcome> lock_desk::glance(const spi::entry_request& request
   const auto ahead = table_.before(c.name, mine->ticket);
   if (ahead && clients_.dead(ahead->session)) return std::nullopt;
   if (!ahead && (!(row->owner || row->shares != 0) || !holders_stay(c.name, *row, now))) return std::nullopt;
-  return wait_behind(c.name, *row, *mine, now);
+  return wait_behind(c.name, *row, *mine, ahead, now);
 }
 
 bool lock_desk::leave(const spi::claim& ours, std::optional<std::int64_t> ticket, instant now, outbox& letters) {

@@ -53,7 +53,8 @@ class lock_desk {
  private:
   std::optional<failure> clash(const lock_row& row, const spi::claim& wanted) const;
   /// `mine` without a ticket: one who does not queue.
-  entry_outcome wait_behind(std::string_view name, const lock_row& row, const ticket_row& mine, instant now);
+  entry_outcome wait_behind(std::string_view name, const lock_row& row, const ticket_row& mine,
+                            const std::optional<ticket_row>& ahead, instant now);
   bool holders_stay(std::string_view name, const lock_row& row, instant now);
 
   lock_table& table_;

@@ -65,8 +65,9 @@ bool sessions::dead(session_id id) {
 }
 
 std::shared_ptr<peer> sessions::neighbour(session_id id) {
-  std::shared_ptr<peer> who;
-  look(id, who);
+  // One that is known need not be asked how it is: its death will be told.
+  std::shared_ptr<peer> who = met_.known(id);
+  if (!who) look(id, who);
   return who && who->watchable() ? who : nullptr;
 }
 

@@ -9,23 +9,30 @@ settlement::settlement(lock_table& table, sessions& clients, std::string_view na
   row = saved_ = table_.find_or_new(name_);
 }
 
-void settlement::bury_holders() {
-  if (row.owner && (row.expires <= now_ || clients_.dead(row.session))) row.owner.reset();
-  if (row.shares == 0) return;
+bool settlement::bury_holders() {
+  bool any = false;
+  if (row.owner && (row.expires <= now_ || clients_.dead(row.session))) {
+    row.owner.reset();
+    any = true;
+  }
+  if (row.shares == 0) return any;
   for (const hold_row& h : table_.holds(name_)) {
     if (h.expires > now_ && !clients_.dead(h.session)) continue;
     table_.drop_hold(name_, h.owner);
     row.shares -= h.permits;
+    any = true;
   }
+  return any;
 }
 
-void settlement::bury_waiters_before(std::int64_t ticket) {
+std::optional<ticket_row> settlement::bury_waiters_before(std::int64_t ticket) {
   while (row.waiters > 0) {
-    const auto ahead = ticket == 0 ? table_.last(name_) : table_.before(name_, ticket);
-    if (!ahead || !clients_.dead(ahead->session)) return;
+    auto ahead = ticket == 0 ? table_.last(name_) : table_.before(name_, ticket);
+    if (!ahead || !clients_.dead(ahead->session)) return ahead;
     table_.drop_ticket(name_, ahead->ticket);
     --row.waiters;
   }
+  return std::nullopt;
 }
 
 void settlement::bury_all_waiters() {
@@ -75,7 +82,8 @@ void settlement::tell(const ticket_row& who, message::kind what, const spi::gran
 
 void settlement::admit(heads how) {
   bool joined = false;  // somebody came in who is not alone
-  while (row.waiters > 0) {
+  // With an exclusive holder nobody fits, and who is first in line watched that very one when he stood before him.
+  while (row.waiters > 0 && !row.owner) {
     const auto next = table_.first(name_);
     if (!next) {
       row.waiters = 0;  // cannot be; but then nobody waits

@@ -25,10 +25,11 @@ class settlement {
   void for_claim(const spi::owner_id& id) noexcept { self_ = id; }
   std::optional<spi::granted> own_grant;
 
-  /// Ends the grants whose time is over or whose process is gone.
-  void bury_holders();
-  /// Removes the waiters directly ahead of `ticket` whose process is gone. 0: at the end of the line.
-  void bury_waiters_before(std::int64_t ticket);
+  /// Ends the grants whose time is over or whose process is gone. True if there were any.
+  bool bury_holders();
+  /// Removes the waiters directly ahead of `ticket` whose process is gone. 0: at the end of the line. Who is ahead
+  /// then.
+  std::optional<ticket_row> bury_waiters_before(std::int64_t ticket);
   void bury_all_waiters();
 
   enum class heads : std::uint8_t {

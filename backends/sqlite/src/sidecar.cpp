@@ -55,13 +55,14 @@ std::string sidecar::set_up(const std::string& path) {
   if (::fstat(directory_.get(), &is) != 0) return system_error();
   if ((is.st_mode & 0022) != 0) return "others may write to it";
   if (::faccessat(directory_.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) return system_error();
+  // Through the directory's descriptor any path fits in an address; but the way through /proc is the slower one.
+  constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1 - sizeof("/0123456789abcdef");
+  prefix_ = path.size() <= longest ? path + "/" : "/proc/self/fd/" + std::to_string(directory_.get()) + "/";
   sender_ = descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   return {};
 }
 
-std::string sidecar::path_of(mailbox_id id) const {
-  return "/proc/self/fd/" + std::to_string(directory_.get()) + "/" + name_of(id);
-}
+std::string sidecar::path_of(mailbox_id id) const { return prefix_ + name_of(id); }
 
 void sidecar::belong_to_owner(const char* name) const noexcept {
   if (::geteuid() != 0 || owner_ == 0) return;
@@ -96,7 +97,7 @@ void sidecar::remove_dead() const {
     if (entry->d_type != DT_SOCK) continue;
     // A socket file whose socket is closed refuses to be connected to, whoever made it and in whatever namespace.
     const descriptor probe(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    const sockaddr_un address = address_of("/proc/self/fd/" + std::to_string(directory_.get()) + "/" + entry->d_name);
+    const sockaddr_un address = address_of(prefix_ + entry->d_name);
     if (::connect(probe.get(), generic(address), sizeof address) != 0 && errno == ECONNREFUSED)
       ::unlinkat(directory_.get(), entry->d_name, 0);
   }

@@ -43,12 +43,12 @@ class sidecar {
   static mailbox_id random_id();
 
  private:
-  /// The path of a mailbox through the directory's descriptor: however long the database's path, it fits in an address.
   std::string path_of(mailbox_id id) const;
   std::string set_up(const std::string& path);  ///< Why it cannot be used; empty if it can.
   void belong_to_owner(const char* name) const noexcept;
 
   descriptor directory_;
+  std::string prefix_;  // of the paths of mailboxes
   descriptor sender_;
   std::string why_not_;
   uid_t owner_;

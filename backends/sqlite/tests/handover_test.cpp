@@ -56,6 +56,22 @@ TEST_F(handover_test, a_lost_message_is_made_up_for_by_entering_again) {
   EXPECT_TRUE(is_granted(b->enter(next)));
 }
 
+TEST_F(handover_test, however_long_the_path_the_next_one_is_told) {
+  std::filesystem::path deep = directory_.path();
+  for (int i = 0; i < 5; ++i) deep /= std::string(50, 'd');
+  std::filesystem::create_directories(deep);
+  const std::string where = "sqlite://" + (deep / "locks.db").string();
+  sqlite_client a(clock_, where);
+  sqlite_client b(clock_, where);
+  const auto held = mutex_claim("m");
+  const auto next = mutex_claim("m");
+  a.take(held);
+  b.queue(next);
+  auto woken = b.watch(next);
+  a.leave(held);
+  EXPECT_NE(grant_in(woken.wait()), nullptr);
+}
+
 TEST_F(handover_test, the_line_is_served_in_order_over_all_clients) {
   auto a = client();
   auto b = client();
