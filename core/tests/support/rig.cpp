@@ -24,6 +24,9 @@ rig::rig(client_options o, std::string identity, std::shared_ptr<fake_scheduler>
 
 rig::~rig() {
   // Open calls and timers keep acquisitions, and those the engine, alive.
+  // Those parked in the engine's gates keep it alive.
+  for (const auto& waiting : under_way)
+    if (auto a = waiting.lock()) a->cancel();
   store->hang_up();
   workers->run();
   losses->run();
@@ -48,6 +51,7 @@ std::shared_ptr<asked> rig::ask(spi::claim claim, acquire_options options, std::
                                  else
                                    here->why = outcome.error();
                                });
+  under_way.push_back(a->under_way);
   return a;
 }
 

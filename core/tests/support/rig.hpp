@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace holdfast::testing {
 
@@ -53,6 +54,7 @@ struct rig {
   std::shared_ptr<manual_executor> workers = std::make_shared<manual_executor>();
   std::shared_ptr<scripted_store> store;
   std::shared_ptr<detail::engine> engine;
+  std::vector<std::weak_ptr<detail::acquisition>> under_way;
 };
 
 }  // namespace holdfast::testing

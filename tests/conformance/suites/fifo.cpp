@@ -197,7 +197,7 @@ TEST_P(fifo_conformance, a_recursive_mutex_can_be_fair) {
   recursive_mutex m(watcher, name, fair);
   arrivals in;
   lease held = m.acquire();
-  const lease again = m.acquire();
+  lease again = m.acquire();
   mutex other(connect(), name, fair);
   for (int i = 0; i < 4; ++i) {
     other.async_acquire().then([&in, i](result<lease> got) {
@@ -208,6 +208,9 @@ TEST_P(fifo_conformance, a_recursive_mutex_can_be_fair) {
   EXPECT_TRUE(in.order().empty());
   ASSERT_TRUE(succeeded(held.release()));
   EXPECT_TRUE(in.order().empty()) << "still entered once";
+  ASSERT_TRUE(succeeded(again.release()));
+  ASSERT_TRUE(eventually([&] { return in.order().size() == 4; }));
+  EXPECT_EQ(in.order(), first(4));
 }
 
 }  // namespace holdfast::testing
