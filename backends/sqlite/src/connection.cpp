@@ -33,6 +33,8 @@ void connection::set_up() {
   // Replaces SQLite's own checkpoints too, which come in the middle of a commit.
   sqlite3_wal_hook(db_, &connection::on_commit, this);
   sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  check(sqlite3_create_function_v2(db_, "noted", 1, SQLITE_UTF8, this, &connection::note, nullptr, nullptr, nullptr),
+        db_);
   if (sqlite3_db_readonly(db_, "main") == 1) throw sql_error{SQLITE_READONLY, "opened read-only"};
   // A commit is written, not synced: it survives any crash of ours, and the schema says what a power failure may cost.
   execute("PRAGMA synchronous = NORMAL");
@@ -78,6 +80,12 @@ bool connection::checkpoint() {
   check(code, db_);
   if (pages == copied) log_pages_ = 0;
   return pages == copied;
+}
+
+void connection::note(sqlite3_context* context, int, sqlite3_value** values) noexcept {
+  auto* const self = static_cast<connection*>(sqlite3_user_data(context));
+  self->noted_ = sqlite3_value_int64(values[0]);
+  sqlite3_result_int64(context, self->noted_);
 }
 
 int connection::on_busy(void* self, int tries) noexcept {

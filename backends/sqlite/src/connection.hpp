@@ -45,6 +45,9 @@ class connection {
   /// The file at the path is not the one we have open any more.
   bool moved() const noexcept;
 
+  /// What the latest statement gave to the SQL function noted(x), which returns x.
+  std::int64_t noted() const noexcept { return noted_; }
+
   /// How long the log was after the latest commit of this connection, in pages.
   int log_pages() const noexcept { return log_pages_; }
   /// Copies what the log holds into the database, as far as readers let it. True: all of it, the log starts afresh.
@@ -53,6 +56,7 @@ class connection {
   failure describe(const sql_error& e) const { return to_failure(e.code, e.text, path_); }
 
  private:
+  static void note(sqlite3_context* context, int count, sqlite3_value** values) noexcept;
   static int on_busy(void* self, int tries) noexcept;
   static int on_commit(void* self, sqlite3*, const char*, int pages) noexcept;
   void set_up();
@@ -60,6 +64,7 @@ class connection {
   const std::string path_;
   clock::time_point deadline_;
   int log_pages_ = 0;
+  std::int64_t noted_ = 0;
   sqlite3* db_ = nullptr;
 };
 

@@ -68,7 +68,7 @@ result<spi::count_reply> count_desk::change(lock_row& row, const spi::count_requ
 }
 
 void count_desk::wake(std::string_view name, lock_row& row, const spi::owner_id& self, outbox& letters) {
-  if (row.waiters == 0) return;
+  if (!row.awaited) return;
   if (row.kind == spi::kind::semaphore) {
     // Only the first; it wakes the next one when it has taken its share.
     const auto next = table_.first(name);
@@ -82,7 +82,7 @@ void count_desk::wake(std::string_view name, lock_row& row, const spi::owner_id&
     letters.add(t.mailbox, {message::kind::granted, 0, t.owner, t.ticket, 0, for_ever});
   }
   table_.drop_tickets(name);
-  row.waiters = 0;
+  row.awaited = false;
 }
 
 result<spi::count_reply> count_desk::apply(const spi::count_request& request, instant now, outbox& letters) {
@@ -113,7 +113,7 @@ entry_outcome count_desk::wait_in_line(std::string_view name, const ticket_row& 
 bool count_desk::may_pass(std::string_view name, const lock_row& row, const std::optional<ticket_row>& mine, line how) {
   if (row.kind == spi::kind::latch) return true;
   if (mine) return !table_.before(name, mine->ticket);
-  if (row.waiters == 0) return true;
+  if (!row.awaited) return true;
   if (how == line::joins) return false;
   // Who only tries takes what the first in line cannot use yet: permits that are there and refused would puzzle
   // anybody.
@@ -132,12 +132,9 @@ result<entry_outcome> count_desk::enter(const spi::entry_request& request, const
   s.row.kind = c.kind;
   auto mine = where.ticket ? table_.ticket(c.name, *where.ticket) : std::nullopt;
   if (mine && mine->owner != c.id) mine.reset();
-  s.bury_waiters_before(mine ? mine->ticket : 0);
+  const auto ahead = s.bury_waiters_before(mine ? mine->ticket : 0);
   if (may_pass(c.name, s.row, mine, request.queue ? line::joins : line::passes_by) && passes(s.row, c.permits)) {
-    if (mine) {
-      table_.drop_ticket(c.name, mine->ticket);
-      --s.row.waiters;
-    }
+    if (mine) table_.drop_ticket(c.name, mine->ticket);
     if (c.kind == spi::kind::semaphore) {
       if (c.permits != 0) s.row.value = s.row.value.value_or(0) - c.permits;
       fresh_ = step{c.id, c.permits, {}};
@@ -148,9 +145,9 @@ result<entry_outcome> count_desk::enter(const spi::entry_request& request, const
   }
   if (!mine && request.queue) {
     clients_.enrol();
-    const auto ticket = ++s.row.tail;
-    ++s.row.waiters;
-    mine = ticket_row{ticket, c.id, c.access, c.permits, 0, 0, now, clients_.self(), where.mailbox()};
+    s.row.awaited = true;
+    mine = ticket_row{
+        lock_table::next_ticket(ahead, now), c.id, c.access, c.permits, 0, 0, now, clients_.self(), where.mailbox()};
     table_.add_ticket(c.name, *mine);
   } else if (mine && mine->mailbox != where.mailbox()) {
     table_.move_ticket(c.name, mine->ticket, mine->mailbox = where.mailbox());

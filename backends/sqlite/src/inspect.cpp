@@ -42,7 +42,7 @@ entry store::describe(const std::string& name, const lock_row& row, instant now,
   if (row.shares != 0) {
     for (const hold_row& h : table_.holds(name)) show_holder(h, row.kind == spi::kind::shared_mutex);
   }
-  if (row.waiters == 0) return shown;
+  if (!row.awaited) return shown;
   for (const ticket_row& t : table_.tickets(name)) {
     participant p = show(t.owner, t.session, t.since);
     p.shared = t.access == spi::access::shared;
@@ -75,7 +75,10 @@ result<std::vector<entry>> store::inspect(const std::string& prefix) {
     std::vector<entry> all;
     const instant at = now();
     for (const auto& name : table_.used_names(prefix)) {
-      if (const auto row = table_.find(name)) all.push_back(describe(name, *row, at, soonest, participants));
+      const auto row = table_.find(name);
+      if (!row) continue;
+      entry found_one = describe(name, *row, at, soonest, participants);
+      if (!found_one.holders.empty() || !found_one.waiters.empty()) all.push_back(std::move(found_one));
     }
     return all;
   });

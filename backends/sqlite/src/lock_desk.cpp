@@ -86,7 +86,7 @@ result<entry_outcome> lock_desk::enter(const spi::entry_request& request, const 
     s.row.kind = c.kind;
     s.row.capacity = c.limit;
     ticket_row wish{0, c.id, c.access, c.permits, request.tokens, c.ttl.count(), now, clients_.self(), 0};
-    if (s.row.waiters == 0 && s.fits(c.access, c.permits)) {
+    if (!s.row.awaited && s.fits(c.access, c.permits)) {
       clients_.enrol();
       const spi::granted grant = s.grant(wish);
       return s.save(), entry_outcome{grant, 0, {}, {}};
@@ -94,8 +94,8 @@ result<entry_outcome> lock_desk::enter(const spi::entry_request& request, const 
     if (!request.queue) return s.save(), wait_behind(c.name, s.row, {}, {}, now);
     clients_.enrol();
     wish.mailbox = where.mailbox();
-    wish.ticket = ++s.row.tail;
-    ++s.row.waiters;
+    wish.ticket = lock_table::next_ticket(ahead, now);
+    s.row.awaited = true;
     table_.add_ticket(c.name, wish);
     mine = wish;
   } else if (const mailbox_id to = where.mailbox(); mine->mailbox != to) {
@@ -120,7 +120,7 @@ std::optional<entry_outcome> lock_desk::glance(const spi::entry_request& request
   if (!where.ticket) {
     // Somebody who does not queue: busy if the holders stay. An own grant is for enter to find.
     if (request.queue || !(row->owner || row->shares != 0) || clash(*row, c)) return std::nullopt;
-    const bool full = row->waiters != 0 || row->kind == spi::kind::mutex || row->owner.has_value();
+    const bool full = row->awaited || row->kind == spi::kind::mutex || row->owner.has_value();
     if (!full || row->owner == c.id || !holders_stay(c.name, *row, now)) return std::nullopt;
     if (row->shares != 0 && table_.hold(c.name, c.id)) return std::nullopt;
     return wait_behind(c.name, *row, {}, {}, now);
@@ -134,7 +134,38 @@ std::optional<entry_outcome> lock_desk::glance(const spi::entry_request& request
   return wait_behind(c.name, *row, *mine, ahead, now);
 }
 
+std::optional<entry_outcome> lock_desk::join(const spi::entry_request& request, mailbox_id mailbox, instant now) {
+  const spi::claim& c = request.claim;
+  const auto ahead = clients_.enrolled() ? table_.end_of_line(c.name, c.kind, c.limit) : std::nullopt;
+  if (!ahead) return std::nullopt;
+  const ticket_row mine{lock_table::next_ticket(ahead, now),
+                        c.id,
+                        c.access,
+                        c.permits,
+                        request.tokens,
+                        c.ttl.count(),
+                        now,
+                        clients_.self(),
+                        mailbox};
+  table_.add_ticket(c.name, mine);
+  return wait_behind(c.name, {}, mine, ahead, now);
+}
+
+bool lock_desk::hand_over(const spi::claim& ours, instant now, outbox& letters) {
+  const auto next = table_.first(ours.name);
+  if (!next) return table_.leave_free(ours.name, ours.id);
+  const instant end = expiry(now, std::chrono::nanoseconds(next->ttl));
+  const auto token = table_.pass_on(ours.name, ours.id, *next, now, end);
+  if (!token) return false;  // not ours to hand over
+  table_.drop_ticket(ours.name, next->ticket);
+  letters.add(next->mailbox, {message::kind::granted, next->tokens, next->owner, next->ticket,
+                              static_cast<std::uint64_t>(*token), end});
+  return true;
+}
+
 bool lock_desk::leave(const spi::claim& ours, std::optional<std::int64_t> ticket, instant now, outbox& letters) {
+  // All who wait for a mutex want it alone: that one is handed over without looking at anything else.
+  if (ours.kind == spi::kind::mutex && !ticket && hand_over(ours, now, letters)) return true;
   settlement s(table_, clients_, ours.name, now, letters);
   bool left = s.end(ours.id);
   if (!left && ticket) {
@@ -180,7 +211,7 @@ result<bool> lock_desk::convert(const spi::claim& held, spi::access to, instant 
   if (!mine) return s.save(), unknown;
   // "Nobody is ahead": whoever is in line waits for this very reader to go.
   s.bury_all_waiters();
-  const bool possible = s.row.shares == 1 && s.row.waiters == 0;
+  const bool possible = s.row.shares == 1 && !s.row.awaited;
   if (possible) {
     table_.drop_hold(held.name, held.id);
     s.row.shares = 0;
@@ -239,7 +270,7 @@ bool lock_desk::tidy_enough(const std::string& name, instant now) {
   const auto row = table_.find(name);
   if (!row) return true;
   if (!holders_stay(name, *row, now)) return false;
-  if (row->waiters == 0) return true;
+  if (!row->awaited) return true;
   const auto all = table_.tickets(name);
   return std::none_of(all.begin(), all.end(), [&](const ticket_row& t) { return clients_.dead(t.session); });
 }

@@ -40,6 +40,8 @@ class lock_desk {
   result<entry_outcome> enter(const spi::entry_request& request, const place& where, instant now, outbox& letters);
   /// What enter would say, if it would change nothing; else nothing. Wants a read transaction only.
   std::optional<entry_outcome> glance(const spi::entry_request& request, const place& where, instant now);
+  /// enter for one who has to wait behind others, with no more looks than needed; nothing if there is no such line.
+  std::optional<entry_outcome> join(const spi::entry_request& request, mailbox_id mailbox, instant now);
   bool leave(const spi::claim& ours, std::optional<std::int64_t> ticket, instant now, outbox& letters);
   spi::renewal_outcome renew(const spi::claim& held, instant now);
   result<bool> convert(const spi::claim& held, spi::access to, instant now, outbox& letters);
@@ -55,6 +57,7 @@ class lock_desk {
   /// `mine` without a ticket: one who does not queue.
   entry_outcome wait_behind(std::string_view name, const lock_row& row, const ticket_row& mine,
                             const std::optional<ticket_row>& ahead, instant now);
+  bool hand_over(const spi::claim& ours, instant now, outbox& letters);
   bool holders_stay(std::string_view name, const lock_row& row, instant now);
 
   lock_table& table_;

@@ -32,11 +32,14 @@ instant expiry(instant now, std::chrono::nanoseconds ttl) noexcept {
 }
 
 lock_table::lock_table(connection& c)
-    : find_(c.handle(), sql::find),
+    : db_(c),
+      find_(c.handle(), sql::find),
       floor_(c.handle(), sql::floor),
       save_(c.handle(), sql::save),
       take_free_(c.handle(), sql::take_free),
       leave_alone_(c.handle(), sql::leave_alone),
+      leave_free_(c.handle(), sql::leave_free),
+      pass_on_(c.handle(), sql::pass_on),
       extend_(c.handle(), sql::extend),
       extend_hold_(c.handle(), sql::extend_hold),
       hold_(c.handle(), sql::hold),
@@ -51,6 +54,7 @@ lock_table::lock_table(connection& c)
       after_(c.handle(), sql::after),
       tickets_(c.handle(), sql::tickets),
       add_ticket_(c.handle(), sql::add_ticket),
+      end_of_line_(c.handle(), sql::end_of_line),
       move_ticket_(c.handle(), sql::move_ticket),
       drop_ticket_(c.handle(), sql::drop_ticket),
       drop_tickets_(c.handle(), sql::drop_tickets),
@@ -73,9 +77,8 @@ std::optional<lock_row> lock_table::find(std::string_view name) {
   row.session = r.integer(7);
   row.capacity = r.integer(8);
   row.shares = r.integer(9);
-  row.waiters = r.integer(10);
-  row.tail = r.integer(11);
-  if (!r.null(12)) row.value = r.integer(12);
+  row.awaited = r.integer(10) != 0;
+  if (!r.null(11)) row.value = r.integer(11);
   return row;
 }
 
@@ -90,19 +93,25 @@ lock_row lock_table::find_or_new(std::string_view name) {
 
 void lock_table::save(std::string_view name, const lock_row& row) {
   save_.run(name, static_cast<int>(row.kind), row.fence, row.owner, row.token, row.tokens, row.expires, row.since,
-            row.session, row.capacity, row.shares, row.waiters, row.tail, row.value);
+            row.session, row.capacity, row.shares, row.awaited, row.value);
 }
 
 std::optional<std::int64_t> lock_table::take_free(const spi::claim& c, std::uint32_t tokens, instant now,
                                                   instant expires, session_id session) {
-  rows r = take_free_(std::string_view(c.name), static_cast<int>(c.kind), c.id, tokens, now, expires, session);
-  if (!r.next()) return std::nullopt;
-  const std::int64_t first = r.integer(0);
-  r.next();
-  return first;
+  const int taken =
+      take_free_.run(std::string_view(c.name), static_cast<int>(c.kind), c.id, tokens, now, expires, session);
+  return taken == 1 ? std::optional(db_.noted()) : std::nullopt;
 }
 
 bool lock_table::leave_alone(std::string_view name, const spi::owner_id& id) { return leave_alone_.run(name, id) == 1; }
+
+bool lock_table::leave_free(std::string_view name, const spi::owner_id& id) { return leave_free_.run(name, id) == 1; }
+
+std::optional<std::int64_t> lock_table::pass_on(std::string_view name, const spi::owner_id& from, const ticket_row& to,
+                                                instant now, instant expires) {
+  const int passed = pass_on_.run(name, from, to.owner, to.tokens, now, expires, to.session);
+  return passed == 1 ? std::optional(db_.noted()) : std::nullopt;
+}
 
 bool lock_table::extend(std::string_view name, const spi::owner_id& id, instant now, instant expires) {
   return extend_.run(name, id, now, expires) == 1;
@@ -153,6 +162,14 @@ void lock_table::add_ticket(std::string_view name, const ticket_row& t) {
   add_ticket_.run(name, t.ticket, t.owner, static_cast<int>(t.access), t.permits, t.tokens, t.ttl, t.since, t.session,
                   t.mailbox);
 }
+std::int64_t lock_table::next_ticket(const std::optional<ticket_row>& last, instant now) noexcept {
+  return last ? std::max(now, last->ticket + 1) : now;
+}
+
+std::optional<ticket_row> lock_table::end_of_line(std::string_view name, spi::kind kind, std::uint32_t capacity) {
+  return one_ticket(end_of_line_(name, static_cast<int>(kind), capacity));
+}
+
 void lock_table::move_ticket(std::string_view name, std::int64_t number, mailbox_id to) {
   move_ticket_.run(name, number, to);
 }

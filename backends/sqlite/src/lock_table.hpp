@@ -35,11 +35,10 @@ struct lock_row {
   session_id session = 0;
   std::int64_t capacity = 1;
   std::int64_t shares = 0;
-  std::int64_t waiters = 0;
-  std::int64_t tail = 0;
+  bool awaited = false;  ///< False: nobody waits. True: somebody may.
   std::optional<std::int64_t> value;
 
-  bool in_use() const noexcept { return owner || shares != 0 || waiters != 0 || value; }
+  bool in_use() const noexcept { return owner || shares != 0 || awaited || value; }
   friend bool operator==(const lock_row&, const lock_row&) = default;
 };
 
@@ -84,6 +83,11 @@ class lock_table {
                                         session_id session);
   /// The whole of an uncontended exclusive release: clears the row if it is ours and nobody waits.
   bool leave_alone(std::string_view name, const spi::owner_id& id);
+  /// As leave_alone, where nobody waits after all.
+  bool leave_free(std::string_view name, const spi::owner_id& id);
+  /// Makes `to` the exclusive holder in place of `from`. The first token; nothing if `from` does not hold it.
+  std::optional<std::int64_t> pass_on(std::string_view name, const spi::owner_id& from, const ticket_row& to,
+                                      instant now, instant expires);
   /// Extends an exclusive grant that is still there.
   bool extend(std::string_view name, const spi::owner_id& id, instant now, instant expires);
   bool extend_hold(std::string_view name, const spi::owner_id& id, instant now, instant expires);
@@ -101,6 +105,10 @@ class lock_table {
   std::optional<ticket_row> after(std::string_view name, std::int64_t number);
   std::vector<ticket_row> tickets(std::string_view name);
   void add_ticket(std::string_view name, const ticket_row& row);
+  /// The number of a new ticket behind `last`.
+  static std::int64_t next_ticket(const std::optional<ticket_row>& last, instant now) noexcept;
+  /// The last in a line that stands before a holder, both of this kind; nothing if there is no such line.
+  std::optional<ticket_row> end_of_line(std::string_view name, spi::kind kind, std::uint32_t capacity);
   void move_ticket(std::string_view name, std::int64_t number, mailbox_id to);
   void drop_ticket(std::string_view name, std::int64_t number);
   void drop_tickets(std::string_view name);
@@ -114,9 +122,11 @@ class lock_table {
   std::vector<std::string> used_names(std::string_view prefix);
 
  private:
-  statement find_, floor_, save_, take_free_, leave_alone_, extend_, extend_hold_;
+  connection& db_;
+  statement find_, floor_, save_, take_free_, leave_alone_, leave_free_, pass_on_, extend_, extend_hold_;
   statement hold_, holds_, add_hold_, drop_hold_, drop_holds_;
-  statement first_, last_, ticket_, before_, after_, tickets_, add_ticket_, move_ticket_, drop_ticket_, drop_tickets_;
+  statement first_, last_, ticket_, before_, after_, tickets_, add_ticket_, end_of_line_, move_ticket_, drop_ticket_,
+      drop_tickets_;
   statement used_names_, idle_, forget_, raise_floor_;
 
   static constexpr int names_between_looks = 1024;

@@ -33,8 +33,7 @@ CREATE TABLE lock(
   session  INTEGER NOT NULL DEFAULT 0,
   capacity INTEGER NOT NULL DEFAULT 1,  -- permits: how many there are
   shares   INTEGER NOT NULL DEFAULT 0,  -- permits in use; shared_mutex: readers. The sum over the rows of hold
-  waiters  INTEGER NOT NULL DEFAULT 0,  -- the number of rows of queue
-  tail     INTEGER NOT NULL DEFAULT 0,  -- the last ticket given out
+  awaited  INTEGER NOT NULL DEFAULT 0,  -- 0: nobody waits; 1: look into queue
   value    INTEGER                      -- semaphore, latch: the number; NULL: never set, or an open latch
 ) WITHOUT ROWID;
 
@@ -54,7 +53,7 @@ CREATE TABLE hold(
 -- Who waits, in order.
 CREATE TABLE queue(
   name    TEXT NOT NULL,
-  ticket  INTEGER NOT NULL,
+  ticket  INTEGER NOT NULL,             -- grows; that of its making, so that none comes back
   owner   BLOB NOT NULL,
   access  INTEGER NOT NULL,             -- spi::access
   permits INTEGER NOT NULL,
@@ -85,7 +84,7 @@ constexpr const char* first_meta = "INSERT INTO meta VALUES('boot', ?1), ('floor
 // After a power failure the last commits may be missing, with tokens that were used. How many fit in a log is far less
 // than 2^32.
 constexpr const char* forget_last_boot = R"sql(
-UPDATE lock SET owner = NULL, shares = 0, waiters = 0, since = 0, fence = fence + 4294967296;
+UPDATE lock SET owner = NULL, shares = 0, awaited = 0, since = 0, fence = fence + 4294967296;
 UPDATE meta SET value = value + 4294967296 WHERE key = 'floor';
 DELETE FROM hold;
 DELETE FROM queue;

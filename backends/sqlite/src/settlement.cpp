@@ -26,19 +26,23 @@ bool settlement::bury_holders() {
 }
 
 std::optional<ticket_row> settlement::bury_waiters_before(std::int64_t ticket) {
-  while (row.waiters > 0) {
+  while (row.awaited) {
     auto ahead = ticket == 0 ? table_.last(name_) : table_.before(name_, ticket);
+    if (!ahead && ticket == 0) row.awaited = false;
     if (!ahead || !clients_.dead(ahead->session)) return ahead;
     table_.drop_ticket(name_, ahead->ticket);
-    --row.waiters;
   }
   return std::nullopt;
 }
 
 void settlement::bury_all_waiters() {
-  if (row.waiters == 0) return;
+  if (!row.awaited) return;
+  row.awaited = false;
   for (const ticket_row& t : table_.tickets(name_)) {
-    if (clients_.dead(t.session)) withdraw(t);
+    if (clients_.dead(t.session))
+      withdraw(t);
+    else
+      row.awaited = true;
   }
 }
 
@@ -83,15 +87,14 @@ void settlement::tell(const ticket_row& who, message::kind what, const spi::gran
 void settlement::admit(heads how) {
   bool joined = false;  // somebody came in who is not alone
   // With an exclusive holder nobody fits, and who is first in line watched that very one when he stood before him.
-  while (row.waiters > 0 && !row.owner) {
+  while (row.awaited && !row.owner) {
     const auto next = table_.first(name_);
     if (!next) {
-      row.waiters = 0;  // cannot be; but then nobody waits
+      row.awaited = false;
       return;
     }
     if (how == heads::checked && clients_.dead(next->session)) {
       table_.drop_ticket(name_, next->ticket);
-      --row.waiters;
       continue;
     }
     if (!fits(next->access, next->permits)) {
@@ -100,7 +103,6 @@ void settlement::admit(heads how) {
       return;
     }
     table_.drop_ticket(name_, next->ticket);
-    --row.waiters;
     const spi::granted g = grant(*next);
     joined = joined || row.shares != 0;
     if (next->owner == self_)
@@ -114,7 +116,6 @@ void settlement::withdraw(const ticket_row& who) {
   const auto behind = table_.after(name_, who.ticket);
   const auto ahead = table_.before(name_, who.ticket);
   table_.drop_ticket(name_, who.ticket);
-  --row.waiters;
   if (!behind || behind->owner == self_) return;
   // Nothing changes for him if the one he stands behind now is of the same client, and no sooner over.
   if (ahead && ahead->session == who.session && ahead->ttl >= who.ttl) return;

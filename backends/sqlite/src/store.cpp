@@ -123,9 +123,14 @@ result<entry_outcome> store::enter_at(const spi::entry_request& request, std::fu
     if (*seen) return **seen;
   }
   outbox letters;
+  // Where there was a line before, there will be one now: then its end is all that matters.
+  const bool line =
+      request.queue && !where.ticket && !is_count(c.kind) && crowded(c.name).load(std::memory_order_relaxed);
   auto outcome = transact_.write([&]() -> result<entry_outcome> {
-    auto entered =
-        is_count(c.kind) ? counts_.enter(request, where, now(), letters) : locks_.enter(request, where, now(), letters);
+    auto joined = line ? locks_.join(request, where.mailbox(), now()) : std::nullopt;
+    auto entered = joined             ? result<entry_outcome>(std::move(*joined))
+                   : is_count(c.kind) ? counts_.enter(request, where, now(), letters)
+                                      : locks_.enter(request, where, now(), letters);
     // Before the commit: from then on the grant may come at any moment.
     if (entered && entered->ticket != 0) standing_.note(c.id, entered->ticket);
     return entered;
