@@ -201,14 +201,19 @@ TEST_P(watch_conformance, an_event_callback_may_use_locks) {
   const std::string name = unique_name("callback-locks");
   mutex second(c, name + "/second");
   std::promise<bool> told;
+  std::atomic<int> calls{0};
   c.on_event([&](const event& e) {
     if (e.name == name && e.what == event::kind::acquired) told.set_value(second.try_acquire().has_value());
+    ++calls;
   });
   mutex m(c, name);
-  const lease held = m.acquire();
+  lease held = m.acquire();
   auto outcome = told.get_future();
   ASSERT_EQ(outcome.wait_for(live_timeout), std::future_status::ready);
   EXPECT_TRUE(outcome.get());
+  ASSERT_TRUE(succeeded(held.release()));
+  // Two locks, each acquired and released: then no call is left that could look at what ends with this test.
+  ASSERT_TRUE(eventually([&] { return calls == 4; }));
 }
 
 }  // namespace holdfast::testing
