@@ -48,6 +48,11 @@ class acquisition : public std::enable_shared_from_this<acquisition> {
   /// A parked one learns that the store does not answer.
   void fail(const failure& why);
 
+  /// Waits for the store, which has not said anything.
+  bool silent() const {
+    std::lock_guard lock(mutex_);
+    return done_ && !parked_ && !answered_once_;
+  }
   bool takes_handover() const noexcept { return terms_.life == store_grant::life::renewed; }
 
  private:
@@ -81,7 +86,7 @@ class acquisition : public std::enable_shared_from_this<acquisition> {
   const acquire_terms terms_;
   const lease_clock::time_point began_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   acquire_machine machine_;
   std::vector<event> events_;
   bool running_ = false;

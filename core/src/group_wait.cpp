@@ -45,7 +45,14 @@ std::function<void()> group_wait::start(const std::shared_ptr<group_wait>& self)
 
 void group_wait::answer_early(errc code) {
   if (over_) return;
-  finish(failure{code, {}});
+  std::size_t missed = 0;
+  for (std::size_t i = 0; i < members_.size(); ++i) missed += silent(i) ? 1 : 0;
+  // Silence to the end is not contention.
+  if (code == errc::timed_out && missed > spare())
+    finish(failure{errc::unavailable, std::to_string(missed) + " of " + std::to_string(members_.size()) +
+                                          " stores did not answer within the wait"});
+  else
+    finish(failure{code, {}});
   give_up();
 }
 
@@ -78,8 +85,16 @@ void group_wait::ask(std::size_t index, std::uint64_t round, optional_duration w
 }
 
 void group_wait::cancel_asked() {
-  for (auto& asked : asked_)
-    if (auto a = asked.lock()) a->cancel();
+  for (std::size_t i = 0; i < asked_.size(); ++i) cancel(i);
+}
+
+void group_wait::cancel(std::size_t index) {
+  if (auto asked = asked_[index].lock()) asked->cancel();
+}
+
+bool group_wait::silent(std::size_t index) const {
+  const auto asked = asked_[index].lock();
+  return asked && asked->silent();
 }
 
 optional_duration group_wait::time_left() const {

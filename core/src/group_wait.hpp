@@ -25,6 +25,8 @@ class group_wait : public std::enable_shared_from_this<group_wait> {
   virtual void begin() = 0;
   virtual void on_member(std::size_t index, std::uint64_t round, result<std::shared_ptr<hold>> outcome) = 0;
   virtual void give_up() = 0;  ///< Answered without a lease: drop and cancel everything.
+  /// So many members may stay silent without being missed.
+  virtual std::size_t spare() const noexcept { return 0; }
 
   bool over() const noexcept { return over_; }
   bool waits() const noexcept {
@@ -32,6 +34,9 @@ class group_wait : public std::enable_shared_from_this<group_wait> {
   }
   void ask(std::size_t index, std::uint64_t round, optional_duration wait);
   void cancel_asked();
+  /// Asked, and the store has said nothing yet.
+  bool silent(std::size_t index) const;
+  void cancel(std::size_t index);
   optional_duration time_left() const;
   /// Runs `task` after `pause`; until then the wait lives. meanwhile() does not keep it alive.
   void later(std::chrono::nanoseconds pause, std::function<void()> task);

@@ -6,6 +6,8 @@
 #include "group_wait.hpp"
 #include "terms.hpp"
 
+#include <algorithm>
+
 namespace holdfast {
 
 namespace detail {
@@ -16,25 +18,39 @@ namespace {
 ///
 /// The first member gets a head start: contenders that meet there are put in order before they split the votes. A
 /// contender that holds some votes, but for longer than its patience no majority, gives them all back, waits a random
-/// moment and begins again, each round more patient: so a tie ends with one of them.
+/// moment and queues again, each round more patient: so a tie ends with one of them. Members that never answered stay
+/// asked meanwhile, or a dead one would never be known as such.
+///
+/// The other members stay asked when a majority is there, and their votes join the lease: as many members as have votes
+/// to spare may die without its end.
 class majority_wait final : public group_wait {
  public:
   majority_wait(const mutex_list& members, const acquire_options& options, std::stop_token stop,
                 acquisition::completion done)
       : group_wait(members, options, std::move(stop), std::move(done)),
         need_(members.size() / 2 + 1),
-        held_(members.size()) {}
+        seats_(members.size()) {}
 
  private:
   static constexpr std::chrono::nanoseconds head_start = 10ms;
   static constexpr std::chrono::nanoseconds first_patience = 40ms;
   static constexpr std::chrono::nanoseconds greatest_patience = 2s;
 
+  struct seat {
+    std::uint64_t attempt = 0;
+    bool asked = false;
+    std::shared_ptr<hold> vote;
+    std::optional<failure> no;  ///< Its last answer, if that was none; being asked again does not undo it.
+
+    bool dead() const { return no && no->code != errc::timed_out; }
+    bool busy() const { return no && no->code == errc::timed_out && !asked; }
+  };
+
+  std::size_t spare() const noexcept override { return members_.size() - need_; }
+
   void begin() override {
     ++round_;
-    asked_rest_ = false;
-    votes_ = failed_ = dead_ = 0;
-    ask(0, round_, time_left());
+    ask_once(0);
     if (!waits()) return ask_rest();
     meanwhile(head_start, [this, round = round_] {
       if (!over() && round == round_) ask_rest();
@@ -43,41 +59,77 @@ class majority_wait final : public group_wait {
   }
 
   void ask_rest() {
-    if (std::exchange(asked_rest_, true)) return;
-    for (std::size_t i = 1; i < members_.size(); ++i) ask(i, round_, time_left());
+    for (std::size_t i = 1; i < seats_.size(); ++i) ask_once(i);
   }
 
-  void on_member(std::size_t index, std::uint64_t round, result<std::shared_ptr<hold>> outcome) override {
-    if (over() || round != round_ || raising_) {
-      if (outcome) (*outcome)->drop();
+  void ask_once(std::size_t index) {
+    auto& at = seats_[index];
+    if (at.asked || at.vote || at.attempt == round_) return;
+    at.asked = true;
+    at.attempt = round_;
+    ask(index, round_, time_left());
+  }
+
+  void on_member(std::size_t index, std::uint64_t attempt, result<std::shared_ptr<hold>> outcome) override {
+    auto& at = seats_[index];
+    if (attempt != at.attempt) {
+      if (outcome) give_back(*outcome);
+      return;
+    }
+    at.asked = false;
+    if (over() && !raising_) {
+      if (outcome) join_or_give_back(std::move(*outcome));
       return;
     }
     if (outcome) {
-      held_[index] = std::move(*outcome);
-      ++votes_;
+      at.vote = std::move(*outcome);
+      at.no.reset();
     } else {
-      ++failed_;
-      if (outcome.error().code != errc::timed_out) {
-        ++dead_;
-        why_ = std::move(outcome.error());
-      }
+      at.no = std::move(outcome.error());
     }
-    if (votes_ >= need_) return raise_tokens();
-    if (members_.size() - failed_ < need_) {
-      give_up();
-      // With enough alive for a majority it is contention, whatever the dead ones say.
-      return finish(members_.size() - dead_ < need_ ? why_ : failure{errc::timed_out, {}});
-    }
-    ask_rest();
+    if (!raising_) decide();
+  }
+
+  void join_or_give_back(std::shared_ptr<hold> late) {
+    const auto won = won_.lock();
+    if (!won || !won->join(late)) give_back(late);
+  }
+
+  void decide() {
+    if (count([](const seat& s) { return s.vote != nullptr; }) >= need_) return raise_tokens();
+    const auto dead = count([](const seat& s) { return s.dead(); });
+    const auto busy = count([](const seat& s) { return s.busy(); });
+    if (dead + busy <= spare()) return ask_rest();
+    // With enough alive for a majority it is contention, whatever the dead ones say.
+    auto why = failure{errc::timed_out, {}};
+    if (dead > spare()) why = *std::find_if(seats_.begin(), seats_.end(), [](const seat& s) { return s.dead(); })->no;
+    give_up();
+    finish(std::move(why));
   }
 
   void be_patient_no_longer(std::uint64_t round) {
     if (over() || round != round_ || raising_) return;
-    // With no vote there is nothing that could keep others from a majority.
-    if (votes_ == 0) return meanwhile(jitter(patience_), [this, round] { be_patient_no_longer(round); });
-    give_up();
-    // In the end longer than a silent member may stay silent: a round cut short before never learns that it is dead.
-    patience_ = std::min(patience_ * 2, std::max(greatest_patience, first_engine().options().request_timeout * 2));
+    if (count([](const seat& s) { return s.vote != nullptr; }) == 0) {
+      // There is nothing that could keep others from a majority; and the dead may be back.
+      for (std::size_t i = 0; i < seats_.size(); ++i) {
+        if (!seats_[i].dead() || seats_[i].asked) continue;
+        seats_[i].attempt = 0;
+        ask_once(i);
+      }
+      return meanwhile(jitter(patience_), [this, round] { be_patient_no_longer(round); });
+    }
+    give_back_votes();
+    for (std::size_t i = 0; i < seats_.size(); ++i) {
+      if (!seats_[i].asked || silent(i)) continue;
+      cancel(i);
+      seats_[i].asked = false;
+      seats_[i].attempt = 0;
+    }
+    patience_ = std::min(patience_ * 2, greatest_patience);
+    begin_later();
+  }
+
+  void begin_later() {
     ++round_;
     later(jitter(5ms), [this] {
       if (!over()) begin();
@@ -88,25 +140,24 @@ class majority_wait final : public group_wait {
   /// one, and finds it there.
   void raise_tokens() {
     raising_ = true;
-    cancel_asked();
     fencing_token most;
-    for (const auto& h : held_)
-      if (h) most = std::max(most, h->token());
+    for (const auto& at : seats_)
+      if (at.vote) most = std::max(most, at.vote->token());
     raised_ = 0;
-    raises_out_ = 0;
-    for (std::size_t i = 0; i < held_.size(); ++i) {
-      if (!held_[i]) continue;
-      if (held_[i]->token() == most) {
+    raises_out_ = 1;  // this loop's own
+    for (std::size_t i = 0; i < seats_.size(); ++i) {
+      if (!seats_[i].vote) continue;
+      if (seats_[i].vote->token() == most) {
         ++raised_;
         continue;
       }
       ++raises_out_;
-      const auto& grant = static_cast<const grant_hold&>(*held_[i]).grant();
+      const auto& grant = static_cast<const grant_hold&>(*seats_[i].vote).grant();
       members_[i].engine->raise(grant, most, [self = shared_from_this(), this](const result<bool>& done) {
         post([this, done] { on_raised(done); });
       });
     }
-    if (raises_out_ == 0) settle();
+    if (--raises_out_ == 0) settle();
   }
 
   void on_raised(const result<bool>& done) {
@@ -121,44 +172,59 @@ class majority_wait final : public group_wait {
     raising_ = false;
     if (over()) return give_up();
     if (raised_ < need_) {
-      give_up();
+      give_back_votes();
       // Nothing else bounds one that does not wait.
-      if (!waits()) return finish(why_.code == errc::lost ? failure{errc::timed_out, {}} : why_);
-      ++round_;
-      return later(jitter(5ms), [this] {
-        if (!over()) begin();
-      });
+      if (waits()) return begin_later();
+      return finish(why_.code == errc::lost ? failure{errc::timed_out, {}} : why_);
     }
     holds got;
-    for (auto& h : held_)
-      if (h) got.push_back(std::move(h));
+    for (auto& at : seats_)
+      if (at.vote) got.push_back(std::exchange(at.vote, nullptr));
     auto majority = std::make_shared<composite_hold>(members_.front().claim.name, std::move(got), need_);
-    held_.assign(members_.size(), nullptr);
-    if (majority->valid()) return finish(std::shared_ptr<hold>(std::move(majority)));
+    if (majority->valid()) return hand_out(majority);
     // Writing the tokens took longer than the votes last.
     majority->drop();
     if (!waits()) return finish(failure{errc::timed_out, {}});
-    begin();
+    begin_later();
+  }
+
+  void hand_out(const std::shared_ptr<composite_hold>& majority) {
+    won_ = majority;
+    majority->on_end([weak = weak_from_this()] {
+      if (auto self = std::static_pointer_cast<majority_wait>(weak.lock()))
+        self->post([p = self.get()] { p->cancel_asked(); });
+    });
+    finish(std::shared_ptr<hold>(majority));
   }
 
   void give_up() override {
     if (raising_) return;  // settle() comes back here
     cancel_asked();
-    for (auto& h : held_)
-      if (h) h->drop();
-    held_.assign(members_.size(), nullptr);
+    give_back_votes();
+  }
+
+  void give_back_votes() {
+    for (auto& at : seats_)
+      if (at.vote) give_back(std::exchange(at.vote, nullptr));
+  }
+
+  /// Without waiting: one that has died since must not hold up the others. The engine sees to what fails.
+  static void give_back(const std::shared_ptr<hold>& vote) {
+    static_cast<grant_hold&>(*vote).begin_release([](const result<void>&) {});
+  }
+
+  template <class Which>
+  std::size_t count(Which which) const {
+    return static_cast<std::size_t>(std::count_if(seats_.begin(), seats_.end(), which));
   }
 
   const std::size_t need_;
-  holds held_;
+  std::vector<seat> seats_;
   std::uint64_t round_ = 0;
-  std::size_t votes_ = 0;
-  std::size_t failed_ = 0;
-  std::size_t dead_ = 0;  // of those, other than busy
   std::size_t raised_ = 0;
   std::size_t raises_out_ = 0;
-  bool asked_rest_ = false;
   bool raising_ = false;
+  std::weak_ptr<composite_hold> won_;
   failure why_;
   std::chrono::nanoseconds patience_ = first_patience;
 };

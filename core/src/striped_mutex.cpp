@@ -42,6 +42,7 @@ class any_wait final : public detail::group_wait {
   }
 
   void give_up() override { cancel_asked(); }
+  std::size_t spare() const noexcept override { return members_.size() - 1; }
 
   std::size_t failed_ = 0;
 };
