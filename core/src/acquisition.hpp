@@ -1,6 +1,7 @@
 #pragma once
 
 #include "acquire_machine.hpp"
+#include "parker.hpp"
 #include "scheduler.hpp"
 #include "store_grant.hpp"
 
@@ -23,6 +24,7 @@ struct acquire_terms {
   acquire_machine::waiting waits = acquire_machine::waiting::yes;
   store_grant::life life = store_grant::life::renewed;
   std::stop_token stop;
+  parker* sleeper = nullptr;  ///< The blocked caller, until it is answered.
 };
 
 /// One acquisition, from the question to the grant or the last trace of it being gone: drives the acquire machine.
@@ -44,6 +46,13 @@ class acquisition : public std::enable_shared_from_this<acquisition> {
   void go_inside(spi::caller from);
   /// The hold of the one before, passed on without asking the store.
   void receive(std::shared_ptr<store_grant> grant, fencing_token token);
+
+  /// For gates, about a parked one, which nobody can answer as long as it stands in the queue: whether its blocked
+  /// caller looks out for the lock instead of sleeping, and that it shall.
+  bool looks_out() const noexcept { return terms_.sleeper != nullptr && terms_.sleeper->looks_out(); }
+  void look_out() const noexcept {
+    if (terms_.sleeper != nullptr) terms_.sleeper->look_out();
+  }
 
   /// A parked one learns that the store does not answer.
   void fail(const failure& why);

@@ -152,14 +152,15 @@ std::shared_ptr<hold> engine::admit(const spi::claim& claim, const spi::granted&
   return held;
 }
 
-bool engine::pass_on(const std::shared_ptr<store_grant>& grant) {
+bool engine::pass_on(const std::shared_ptr<store_grant>& grant, lease_clock::time_point since) {
   if (grant->kind() != spi::kind::mutex || grant->order() != ordering::any || !grant->tokens_left()) return false;
   if (grant->lives() != store_grant::life::renewed) return false;
   const auto at = now();
   // Bounded in time, so that other processes get their turn; and never a lease in trouble.
   if (at - grant->granted_at() > handover_time || grant->valid_until() - at < grant->ttl() / 2) return false;
   if (grant->tenant.with([](const store_grant::tenancy& t) { return t.ended != loss::none; })) return false;
-  auto next = gates_.hand_over(grant->name(), [](const acquisition& a) { return a.takes_handover(); });
+  const auto next =
+      gates_.hand_over(grant->name(), at, at - since, [](const acquisition& a) { return a.takes_handover(); });
   if (!next) return false;
   next->receive(grant, grant->draw());
   return true;
@@ -170,7 +171,7 @@ void engine::release(const std::shared_ptr<store_grant>& grant, fencing_token to
   counters_.released.add();
   counters_.hold.record(now() - since);
   if (listened_) emit({event::kind::released, grant->name(), token, loss::none, {}});
-  if (pass_on(grant)) return done({});
+  if (pass_on(grant, since)) return done({});
   renewer_->remove(*grant);
   counters_.held.subtract();
   store_->leave(grant->claim(), from,

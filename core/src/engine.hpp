@@ -101,7 +101,7 @@ class engine final : public spi::runtime, public std::enable_shared_from_this<en
 
  private:
   engine(engine_parts parts, client_options options, std::string url);
-  bool pass_on(const std::shared_ptr<store_grant>& grant);
+  bool pass_on(const std::shared_ptr<store_grant>& grant, lease_clock::time_point since);
   void leave_later(const std::shared_ptr<store_grant>& grant, unsigned tries);
   void emit(event e);
 

@@ -49,8 +49,10 @@ spi::caller blocking_caller(const acquire_terms& terms) {
 
 result<std::shared_ptr<hold>> obtain(engine& e, prepared p) {
   const auto from = blocking_caller(p.terms);
-  return wait_for<std::shared_ptr<hold>>(
-      [&](auto done) { e.acquire(std::move(p.claim), std::move(p.terms), from, std::move(done)); });
+  return wait_for<std::shared_ptr<hold>>([&](auto done, parker& sleeper) {
+    p.terms.sleeper = &sleeper;
+    e.acquire(std::move(p.claim), std::move(p.terms), from, std::move(done));
+  });
 }
 
 std::optional<lease> lease_or_throw(result<std::shared_ptr<hold>> outcome, const char* operation,

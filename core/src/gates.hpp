@@ -2,9 +2,13 @@
 
 #include "guarded.hpp"
 
+#include <holdfast/lease_clock.hpp>
+
+#include <chrono>
 #include <cstddef>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -15,7 +19,9 @@ class acquisition;
 /// The local queue of every name that somebody in this process holds or asks the store for.
 ///
 /// One acquisition per name is inside (at the store, or holding); the others are parked here, in order, and cost the
-/// store nothing. A gate exists only while somebody is inside. Thread safety: safe; nothing is called under its lock.
+/// store nothing. A gate exists only while somebody is inside. Where holds are shorter than it takes to wake a thread,
+/// a few blocked callers look out for the lock instead of sleeping and pass it among themselves; the first in line is
+/// passed over for a bounded time only. Thread safety: safe; nothing that locks or waits is called under its lock.
 class gates {
  public:
   using waiter = std::shared_ptr<acquisition>;
@@ -28,23 +34,26 @@ class gates {
   bool withdraw(const std::string& name, const acquisition* who);
   /// The one inside has gone: the first parked one is inside now, and is returned to be told. Null: nobody is.
   waiter depart(const std::string& name);
-  /// Passes the inside on to the first parked one if `fits` says so. Null: it did not, nothing changed.
-  template <class Fits>
-  waiter hand_over(const std::string& name, Fits fits) {
-    return open_.with([&](auto& open) -> waiter {
-      const auto gate = open.find(name);
-      if (gate == open.end() || gate->second.empty() || !fits(*gate->second.front())) return nullptr;
-      auto next = std::move(gate->second.front());
-      gate->second.pop_front();
-      return next;
-    });
-  }
+  /// Passes the inside on, at `now` after a hold of `held`, if `fits` says so: to one that looks out for it, or else,
+  /// and always after a while, to the first. Null: nobody fits, nothing changed.
+  waiter hand_over(const std::string& name, lease_clock::time_point now, std::chrono::nanoseconds held,
+                   bool (*fits)(const acquisition&));
   /// Takes all parked ones out; the one inside stays.
   std::list<waiter> clear(const std::string& name);
   std::size_t parked(const std::string& name) const;
 
  private:
-  guarded<std::unordered_map<std::string, std::list<waiter>>> open_;
+  struct gate {
+    std::list<waiter> queue;
+    bool quick = false;                                  // the last hold was shorter than it takes to wake a thread
+    std::optional<lease_clock::time_point> passed_over;  // since when others have gone before the first
+  };
+  using position = std::list<waiter>::iterator;
+
+  static position looking_out(gate& g, bool (*fits)(const acquisition&));
+  static waiter take(gate& g, position who);
+
+  guarded<std::unordered_map<std::string, gate>> open_;
 };
 
 }  // namespace holdfast::detail

@@ -25,6 +25,11 @@ constexpr std::chrono::nanoseconds renewal_period(std::chrono::nanoseconds ttl) 
 inline constexpr std::chrono::nanoseconds handover_time = 10ms;
 inline constexpr std::uint32_t handover_count = 128;
 
+/// After a hold shorter than this the next ones are taken to be as short: shorter than it takes to wake a thread.
+inline constexpr std::chrono::nanoseconds quick_hold = 50us;
+/// How long those awake may go before the one who waits longest.
+inline constexpr std::chrono::nanoseconds passed_over_time = 1ms;
+
 result<void> check_ttl(std::chrono::nanoseconds ttl);
 
 }  // namespace holdfast::detail

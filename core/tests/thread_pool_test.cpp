@@ -143,6 +143,29 @@ TEST(parker, a_set_before_the_wait_is_not_lost) {
   p.wait();
 }
 
+TEST(parker, a_set_is_not_lost_to_one_that_looks_out) {
+  for (int i = 0; i < 500; ++i) {
+    parker p;
+    p.look_out();
+    EXPECT_TRUE(p.looks_out());
+    std::thread setter([&, i] {
+      // Before it waits, while it looks out, and after it has fallen asleep.
+      std::this_thread::sleep_for(std::chrono::microseconds(i % 3 * 60));
+      p.set();
+    });
+    p.wait();
+    EXPECT_FALSE(p.looks_out());
+    setter.join();
+  }
+}
+
+TEST(parker, looking_out_after_the_set_does_not_undo_it) {
+  parker p;
+  p.set();
+  p.look_out();
+  p.wait();
+}
+
 TEST(parker, wakes_a_thread_whose_stack_is_gone_a_moment_later) {
   for (int i = 0; i < 500; ++i) {
     std::promise<parker*> where;
