@@ -86,6 +86,7 @@ result<void> parse_authority(std::string_view text, uri& out) {
       out.password = std::move(*password);
     }
     text.remove_prefix(at + 1);
+    if (text.empty()) return malformed("there is no host after '@'");
   }
   while (!text.empty()) {
     const auto comma = text.find(',');
@@ -150,6 +151,9 @@ result<uri> uri::parse(std::string_view text) {
     const auto slash = rest.find('/');
     if (auto who = parse_authority(rest.substr(0, slash), out); !who) return who.error();
     rest = slash == rest.npos ? std::string_view() : rest.substr(slash);
+    // In user:12/34@host, where the slash should be %2F, this is the rest of the password.
+    if (!out.hosts.empty() && rest.find('@') != rest.npos)
+      return malformed("there is an '@' after the first '/'; '/' in a password is %2F, '@' in a path is %40");
   }
   auto path = decode(rest, "path");
   if (!path) return path.error();

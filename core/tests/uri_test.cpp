@@ -66,19 +66,24 @@ TEST_P(malformed_uri, is_refused_with_the_part_that_is_wrong) {
   EXPECT_NE(u.error().detail.find(GetParam().names), std::string::npos) << GetParam().text << ": " << u.error().detail;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    table, malformed_uri,
-    ::testing::Values(
-        malformed{"", "scheme"}, malformed{"nothing", "scheme"}, malformed{"/path/only", "scheme"},
-        malformed{":x", "scheme"}, malformed{"1redis://h", "scheme"}, malformed{"re dis://h", "scheme"},
-        malformed{"//h", "scheme"}, malformed{"redis://h:0", "port"}, malformed{"redis://h:65536", "port"},
-        malformed{"redis://h:", "port"}, malformed{"redis://h:12x", "port"}, malformed{"redis://h:-1", "port"},
-        malformed{"redis://:6379", "host"}, malformed{"redis://h1,,h2", "host"}, malformed{"redis://h1,", "comma"},
-        malformed{"redis://,h1", "host"}, malformed{"redis://[::1", "]"}, malformed{"redis://[::1]x", "port"},
-        malformed{"redis://[]:1", "host"}, malformed{"redis://u%zz@h", "user"}, malformed{"redis://u:%4@h", "password"},
-        malformed{"redis://h%0", "host"}, malformed{"redis://h/%", "path"}, malformed{"redis://h/%00", "%00"},
-        malformed{"redis://h/\n", "control"}, malformed{"redis://h#x", "%23"}, malformed{"redis://h?=x", "no name"},
-        malformed{"redis://h?x", "'x'"}, malformed{"redis://h?a=1&a=2", "'a'"}, malformed{"redis://h?a=%", "option"}));
+INSTANTIATE_TEST_SUITE_P(table, malformed_uri,
+                         ::testing::Values(malformed{"", "scheme"}, malformed{"nothing", "scheme"},
+                                           malformed{"/path/only", "scheme"}, malformed{":x", "scheme"},
+                                           malformed{"1redis://h", "scheme"}, malformed{"re dis://h", "scheme"},
+                                           malformed{"//h", "scheme"}, malformed{"redis://h:0", "port"},
+                                           malformed{"redis://h:65536", "port"}, malformed{"redis://h:", "port"},
+                                           malformed{"redis://h:12x", "port"}, malformed{"redis://h:-1", "port"},
+                                           malformed{"redis://:6379", "host"}, malformed{"redis://h1,,h2", "host"},
+                                           malformed{"redis://h1,", "comma"}, malformed{"redis://,h1", "host"},
+                                           malformed{"redis://[::1", "]"}, malformed{"redis://[::1]x", "port"},
+                                           malformed{"redis://[]:1", "host"}, malformed{"redis://u%zz@h", "user"},
+                                           malformed{"redis://u:%4@h", "password"}, malformed{"redis://h%0", "host"},
+                                           malformed{"redis://h/%", "path"}, malformed{"redis://h/%00", "%00"},
+                                           malformed{"redis://h/\n", "control"}, malformed{"redis://h#x", "%23"},
+                                           malformed{"redis://h?=x", "no name"}, malformed{"redis://h?x", "'x'"},
+                                           malformed{"redis://h?a=1&a=2", "'a'"}, malformed{"redis://h?a=%", "option"},
+                                           malformed{"redis://u:p@", "host"}, malformed{"redis://u:p@/0", "host"},
+                                           malformed{"redis://u:12/34@h", "%2F"}, malformed{"redis://h/a@b", "%40"}));
 
 TEST(uri, no_error_holds_the_password_even_where_it_broke_the_url) {
   for (const char* text :
