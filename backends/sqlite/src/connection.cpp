@@ -36,12 +36,24 @@ void connection::set_up() {
   check(sqlite3_create_function_v2(db_, "noted", 1, SQLITE_UTF8, this, &connection::note, nullptr, nullptr, nullptr),
         db_);
   if (sqlite3_db_readonly(db_, "main") == 1) throw sql_error{SQLITE_READONLY, "opened read-only"};
-  // A commit is written, not synced: it survives any crash of ours, and the schema says what a power failure may cost.
-  execute("PRAGMA synchronous = NORMAL");
+  sync(durability::order);
+}
+
+void connection::sync(durability d) {
+  execute(d == durability::order ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = OFF");
 }
 
 void connection::use_log() {
-  const std::string mode = ask_text("PRAGMA journal_mode = WAL");
+  // Two who switch at once could only wait for each other: SQLite turns one of them away, without asking the busy
+  // handler. By now that one has let go of everything, so it may wait.
+  std::string mode;
+  for (int tries = 0; mode.empty(); ++tries) {
+    try {
+      mode = ask_text("PRAGMA journal_mode = WAL");
+    } catch (const sql_error& e) {
+      if ((e.code & 0xff) != SQLITE_BUSY || on_busy(this, tries) == 0) throw;
+    }
+  }
   if (mode != "wal") throw sql_error{SQLITE_CANTOPEN, "this file system cannot carry a write-ahead log"};
   int keep = 1;
   sqlite3_file_control(db_, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);

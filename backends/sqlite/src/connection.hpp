@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -36,8 +37,14 @@ class connection {
   std::int64_t ask_number(const char* sql);  ///< The first value of the first row. Throws sql_error.
   std::string ask_text(const char* sql);     ///< As ask_number.
 
-  /// Switches to the write-ahead log. Throws sql_error, also where the file system cannot carry one.
+  /// Switches to the write-ahead log, which stays when all have gone. Throws sql_error, also where the file system
+  /// cannot carry one.
   void use_log();
+
+  /// What a commit survives. `process`: the end of every process. `order`: also a power failure, which then takes back
+  /// the last commits at most; waits for the disk now and then. Connections begin with `order`.
+  enum class durability : std::uint8_t { process, order };
+  void sync(durability d);  ///< Throws sql_error.
 
   bool in_transaction() const noexcept { return sqlite3_get_autocommit(db_) == 0; }
   void roll_back() noexcept;

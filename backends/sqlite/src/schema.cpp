@@ -12,6 +12,9 @@ namespace holdfast::sqlite {
 
 namespace {
 
+// The user_version of a database that is being made.
+constexpr std::int64_t unfinished = 0;
+
 // Small pages: a commit writes the page it changed to the log, whole, and most commits change one row.
 constexpr const char* page_size = "PRAGMA page_size = 1024";
 
@@ -121,7 +124,6 @@ void make_tables(connection& db, const std::string& boot) {
   db.execute("BEGIN IMMEDIATE");
   if (db.ask_number("SELECT count(*) FROM sqlite_schema") == 0) {
     db.execute(("PRAGMA application_id = " + std::to_string(application_id)).c_str());
-    db.execute(("PRAGMA user_version = " + std::to_string(schema_version)).c_str());
     db.execute(tables);
     // The time, so that a database that was deleted and made again does not give out its old tokens once more.
     const auto floor = std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
@@ -129,6 +131,18 @@ void make_tables(connection& db, const std::string& boot) {
     note.run(std::string_view(boot), floor.time_since_epoch().count());
   }
   db.execute("COMMIT");
+}
+
+/// Makes it, or goes on where somebody died who made it. Without waiting for the disk, which may take seconds that all
+/// others would have to wait too: nothing that anybody relies on is in the file yet. Only if the power fails in its
+/// first moments it may have to be deleted.
+void make_database(connection& db, const std::string& boot) {
+  db.sync(connection::durability::process);
+  make_tables(db, boot);
+  db.use_log();
+  // Last, because it says that all is there; and in the log, because the first commit of a log waits for the disk.
+  db.execute(("PRAGMA user_version = " + std::to_string(schema_version)).c_str());
+  db.sync(connection::durability::order);
 }
 
 void forget_other_boot(connection& db, const std::string& boot) {
@@ -143,8 +157,11 @@ void forget_other_boot(connection& db, const std::string& boot) {
   db.execute("COMMIT");
 }
 
+std::int64_t version_of(connection& db) { return db.ask_number("PRAGMA user_version"); }
+bool is_ours(connection& db) { return db.ask_number("PRAGMA application_id") == application_id; }
+
 result<void> check_version(connection& db) {
-  const auto version = db.ask_number("PRAGMA user_version");
+  const auto version = version_of(db);
   if (version == schema_version) return {};
   const std::string known = "; this one knows " + std::to_string(schema_version);
   if (version > schema_version)
@@ -154,11 +171,11 @@ result<void> check_version(connection& db) {
 
 result<void> set_up(connection& db, const sidecar& beside, const std::string& boot,
                     connection::clock::time_point deadline) {
-  if (db.ask_number("PRAGMA application_id") != application_id) {
+  if (!is_ours(db) || version_of(db) == unfinished) {
     const making_lock alone(beside, deadline);
-    if (db.ask_number("PRAGMA page_count") == 0) make_tables(db, boot);
-    if (db.ask_number("PRAGMA application_id") != application_id)
-      return {errc::rejected, db.path() + ": it has become the database of another program"};
+    const bool empty = db.ask_number("PRAGMA page_count") == 0;
+    if (empty || (is_ours(db) && version_of(db) == unfinished)) make_database(db, boot);
+    if (!is_ours(db)) return {errc::rejected, db.path() + ": it has become the database of another program"};
   }
   if (auto good = check_version(db); !good) return good;
   db.use_log();

@@ -292,6 +292,26 @@ TEST_F(bad_day_test, a_foreign_writer_is_waited_for_within_the_request_timeout) 
   patient.join();
 }
 
+TEST_F(bad_day_test, who_opens_waits_for_another_who_switches_to_the_log) {
+  client()->take(mutex_claim("m"));
+  raw_database other(path());
+  ASSERT_EQ(other.execute("PRAGMA journal_mode = DELETE"), SQLITE_OK);
+  // As far as the switch has come when it waits for readers to go. SQLite refuses a second one on the spot.
+  ASSERT_EQ(other.execute("BEGIN IMMEDIATE"), SQLITE_OK);
+  runtimes_.push_back(std::make_unique<threaded_runtime>(clock_, "test"));
+  runtimes_.back()->change_options().connect_timeout = 50ms;
+  const auto start = std::chrono::steady_clock::now();
+  const auto refused = open_store(url(), *runtimes_.back());
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 50ms) << "it did not wait";
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, make_error_code(errc::unavailable)) << refused.error().detail;
+  bool opened = false;
+  std::thread patient([&] { opened = static_cast<bool>(try_open(url())); });
+  other.execute("COMMIT");
+  patient.join();
+  EXPECT_TRUE(opened);
+}
+
 TEST_F(bad_day_test, a_database_deleted_while_open_loses_its_leases_and_refuses_the_rest) {
   auto a = client();
   const auto held = mutex_claim("m");
@@ -309,6 +329,20 @@ TEST_F(bad_day_test, tokens_go_on_when_the_database_is_deleted) {
   const auto before = client()->take(mutex_claim("m")).first_token;
   for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path() + suffix);
   EXPECT_GT(client()->take(mutex_claim("m")).first_token, before);
+}
+
+TEST_F(bad_day_test, a_database_whose_maker_died_is_made_to_the_end) {
+  const auto held = mutex_claim("m");
+  auto a = client();
+  const auto before = a->take(held).first_token;
+  EXPECT_TRUE(a->leave(held));
+  a.reset();
+  {
+    raw_database half(path());
+    ASSERT_EQ(half.execute("PRAGMA journal_mode = DELETE; PRAGMA user_version = 0"), SQLITE_OK);
+  }
+  EXPECT_GT(client()->take(mutex_claim("m")).first_token, before) << "what was there stays";
+  EXPECT_TRUE(fs::exists(path() + "-wal"));
 }
 
 TEST_F(bad_day_test, fifty_processes_make_the_database_at_the_same_moment) {
