@@ -90,7 +90,6 @@ bool connection::checkpoint() {
   // Somebody else is at it: as good.
   if ((code & 0xff) == SQLITE_BUSY) return true;
   check(code, db_);
-  if (pages == copied) log_pages_ = 0;
   return pages == copied;
 }
 

@@ -12,13 +12,18 @@ constexpr int young_commits = 8;
 
 constexpr std::chrono::seconds file_look_period{1};
 
+turn turn_beside(const sidecar& beside) {
+  return turn(beside.open("turn"), static_cast<std::uint32_t>(sidecar::random_id()));
+}
+
 }  // namespace
 
 transactions::transactions(connection& db, const sidecar& beside, spi::runtime& engine, listener ends)
     : engine_(engine),
+      beside_(beside),
       ends_(std::move(ends)),
       db_(db),
-      turn_(beside.open("turn"), static_cast<std::uint32_t>(sidecar::random_id())),
+      turn_(turn_beside(beside)),
       looked_at_file_(clock::now()),
       begin_write_(db.handle(), "BEGIN IMMEDIATE"),
       begin_read_(db.handle(), "BEGIN"),
@@ -85,17 +90,19 @@ void transactions::give_turn() noexcept {
 
 void transactions::checkpoint() noexcept {
   if (!checkpoint_due_.exchange(false)) return;
-  std::lock_guard lock(mutex_);
+  // With a connection and a turn of its own: the disk may take seconds, and renewals must not wait for it.
   const auto deadline = clock::now() + engine_.options().request_timeout;
-  db_.wait_until(deadline);
   try {
-    if (db_.checkpoint()) return;
-    // Others wrote meanwhile, and a log that is never copied to its end never starts afresh: once more, without them.
-    has_turn_ = turn_.take(deadline);
-    db_.checkpoint();
-    give_turn();
+    if (!check_file()) return;
+    connection apart(db_.path(), deadline);
+    apart.use_log();
+    if (apart.checkpoint()) return;
+    // Others wrote meanwhile, and a log that is never copied to its end never starts afresh: so without them. One that
+    // writes just now may do so once more.
+    turn alone = turn_beside(beside_);
+    alone.take_over();
+    if (!apart.checkpoint()) apart.checkpoint();
   } catch (const sql_error& e) {
-    give_turn();
     engine_.log(log_level::warning, "checkpoint: " + db_.describe(e).detail);
   }
 }

@@ -70,6 +70,7 @@ class transactions {
 
   /// The log has grown so long that it should be copied into the database.
   bool checkpoint_due() const noexcept { return checkpoint_due_.load(); }
+  /// Does so, if it is due. Waits for the disk; calls meanwhile do not.
   void checkpoint() noexcept;
 
  private:
@@ -98,6 +99,7 @@ class transactions {
   void give_turn() noexcept;
 
   spi::runtime& engine_;
+  const sidecar& beside_;
   const listener ends_;
 
   std::timed_mutex mutex_;

@@ -42,6 +42,7 @@ turn::turn(const descriptor& file, std::uint32_t tag) noexcept : tag_((tag & ~aw
 }
 
 turn::~turn() {
+  give();
   if (word_ != nullptr) ::munmap(word_, mapping_size);
 }
 

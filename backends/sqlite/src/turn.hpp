@@ -33,9 +33,9 @@ class turn {
 
   /// Waits for the turn, at most `patience` and not beyond `deadline`. False: go on without.
   bool take(clock::time_point deadline) noexcept;
-  /// SQLite let us write although the turn is somebody else's: he does not use it.
+  /// Makes it ours, whoever has it: SQLite let us write, so he does not use it; or he will be done in a moment.
   void take_over() noexcept;
-  void give() noexcept;
+  void give() noexcept;  ///< Without effect if it is not ours. The destructor does it too.
 
  private:
   bool wait(std::uint32_t seen, clock::time_point until) noexcept;

@@ -53,6 +53,15 @@ TEST_F(turn_test, a_turn_that_was_taken_over_is_not_given_by_its_first_owner) {
   EXPECT_TRUE(other.take(soon()));
 }
 
+TEST_F(turn_test, who_goes_gives_it) {
+  turn next(file(), 22);
+  {
+    turn first(file(), 11);
+    ASSERT_TRUE(first.take(soon()));
+  }
+  EXPECT_TRUE(next.take(turn::clock::now() + 5ms));
+}
+
 TEST_F(turn_test, only_one_at_a_time_has_it) {
   std::atomic<int> inside{0};
   long counted = 0;  // guarded by the turn alone
