@@ -24,7 +24,7 @@ const count_desk::step* count_desk::recall(const spi::owner_id& id) const {
 
 void count_desk::committed() {
   if (!fresh_) return;
-  if (recent_.try_emplace(fresh_->id, *fresh_).second) order_.push_back(fresh_->id);
+  if (recent_.insert_or_assign(fresh_->id, *fresh_).second) order_.push_back(fresh_->id);
   fresh_.reset();
   if (order_.size() <= remembered_steps) return;
   recent_.erase(order_.front());
@@ -170,7 +170,7 @@ bool count_desk::leave(const spi::claim& ours, std::optional<std::int64_t> ticke
   s.row.value = s.row.value.value_or(0) + taken->second.taken;
   wake(ours.name, s.row, ours.id, letters);
   s.save();
-  taken->second.taken = 0;
+  fresh_ = step{ours.id, 0, taken->second.reply};
   return true;
 }
 

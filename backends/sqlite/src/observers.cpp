@@ -7,11 +7,19 @@
 
 namespace holdfast::sqlite {
 
+namespace {
+
+// From the last write of a commit until it can be seen; much longer than it takes a writer that is not interrupted.
+constexpr std::chrono::milliseconds settling{50};
+
+}  // namespace
+
 observers::observers(spi::runtime& engine, std::string log_path) : engine_(engine), log_path_(std::move(log_path)) {}
 
 observers::~observers() {
   if (inotify_) engine_.forget(inotify_.get());
   if (timer_ != 0) engine_.cancel(timer_);
+  if (settled_ != 0) engine_.cancel(settled_);
 }
 
 void observers::start() {
@@ -51,7 +59,18 @@ void observers::read_events() {
   alignas(inotify_event) std::array<char, 4096> events;
   while (::read(inotify_.get(), events.data(), events.size()) > 0) {
   }
+  {
+    std::lock_guard lock(mutex_);
+    if (settled_ != 0) engine_.cancel(settled_);
+    settled_ = change_at(engine_.now() + settling);
+  }
   changed();
+}
+
+spi::runtime::timer observers::change_at(spi::time_point when) {
+  return engine_.at(when, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->changed();
+  });
 }
 
 void observers::changed() {
@@ -72,9 +91,7 @@ void observers::saw(spi::time_point soonest, std::vector<std::shared_ptr<peer>> 
   if (timer_ != 0) engine_.cancel(timer_);
   timer_ = 0;
   if (soonest == spi::time_point::max()) return;
-  timer_ = engine_.at(soonest, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->changed();
-  });
+  timer_ = change_at(soonest);
 }
 
 }  // namespace holdfast::sqlite

@@ -6,6 +6,7 @@
 
 #include <holdfast/backend.hpp>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>

@@ -24,8 +24,8 @@ void sessions::enrol() {
   insert_.run(self_, me.pid, me.start, me.pid_namespace, std::string_view(who_.host),
               std::string_view(who_.client_name));
   state_ = state::written;
-  // One in so many clients tidies up after those that could not.
-  if (self_ % 256 == 1) sweep();
+  // One in 256 clients (ids are odd) tidies up after those that could not.
+  if (self_ % 512 == 1) sweep();
 }
 
 void sessions::committed() noexcept {

@@ -53,6 +53,7 @@ std::string sidecar::set_up(const std::string& path) {
   if (for_owner && ::fchown(directory_.get(), owner_, group_) != 0) return system_error();
   struct stat is{};
   if (::fstat(directory_.get(), &is) != 0) return system_error();
+  if (is.st_uid != ::geteuid() && is.st_uid != owner_) return "it belongs to somebody else";
   if ((is.st_mode & 0022) != 0) return "others may write to it";
   if (::faccessat(directory_.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) return system_error();
   // Through the directory's descriptor any path fits in an address; but the way through /proc is the slower one.

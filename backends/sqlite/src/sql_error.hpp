@@ -9,7 +9,7 @@
 
 namespace holdfast::sqlite {
 
-/// SQLite said no. Thrown by statements and caught where a transaction ends (connection::write and its like), which
+/// SQLite said no. Thrown by statements and caught where a transaction ends (transactions, open_database), which
 /// rolls back and makes a failure of it: a transaction is a dozen statements long, and each of them can fail in the
 /// same few ways. Never leaves this backend.
 struct sql_error {

@@ -58,15 +58,19 @@ void transactions::begin(mode m, clock::time_point deadline) {
   has_turn_ = turn_.take(deadline);
   if (m == mode::single) return;
   begin_write_.run();
-  if (!has_turn_) {
-    turn_.take_over();
-    has_turn_ = true;
-  }
+  inherit_turn();
+}
+
+void transactions::inherit_turn() noexcept {
+  if (!has_turn_) turn_.take_over();
+  has_turn_ = true;
 }
 
 void transactions::end(mode m) {
   if (m != mode::single) commit_.run();
   if (m == mode::read) return;
+  // A single statement too: else a turn that went down with its owner would keep each of them waiting.
+  inherit_turn();
   give_turn();
   if (m == mode::write) ends_.committed();
   const int limit = ++commits_ <= young_commits ? long_log_for_the_young : long_log;

@@ -96,6 +96,7 @@ class transactions {
   void begin(mode m, clock::time_point deadline);
   void end(mode m);
   failure abandon(const sql_error& e) noexcept;
+  void inherit_turn() noexcept;  ///< SQLite let us write: the turn is ours now if it was not before.
   void give_turn() noexcept;
 
   spi::runtime& engine_;

@@ -34,7 +34,8 @@ void relax() noexcept {
 
 turn::turn(const descriptor& file, std::uint32_t tag) noexcept : tag_((tag & ~awaited) | 1U) {
   struct stat is{};
-  if (!file || ::fstat(file.get(), &is) != 0 || !S_ISREG(is.st_mode)) return;
+  // One name only: by another it could be a file that is dear to somebody.
+  if (!file || ::fstat(file.get(), &is) != 0 || !S_ISREG(is.st_mode) || is.st_nlink != 1) return;
   // Never shorter again: a mapping beyond the end of the file would be fatal to touch.
   if (is.st_size < static_cast<off_t>(mapping_size) && ::ftruncate(file.get(), mapping_size) != 0) return;
   void* mapped = ::mmap(nullptr, mapping_size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);

@@ -110,6 +110,64 @@ TEST_F(bad_day_test, a_sidecar_that_is_a_link_is_not_followed) {
   EXPECT_TRUE(fs::is_empty(directory_.path() / "trap"));
 }
 
+TEST_F(bad_day_test, a_sidecar_of_somebody_else_is_not_used) {
+  if (::geteuid() != 0) GTEST_SKIP() << "giving files away needs root";
+  const std::string sidecar = path() + "-holdfast";
+  fs::create_directory(sidecar);
+  ::chmod(sidecar.c_str(), 0755);
+  ASSERT_EQ(::chown(sidecar.c_str(), 65534, 65534), 0);
+  auto a = client();
+  a->take(mutex_claim("m"));
+  ASSERT_FALSE(a->runtime().logged().empty());
+  EXPECT_NE(a->runtime().logged()[0].find("somebody else"), std::string::npos) << a->runtime().logged()[0];
+  EXPECT_TRUE(fs::is_empty(sidecar));
+}
+
+TEST_F(bad_day_test, a_turn_that_died_with_its_owner_is_waited_for_once) {
+  auto a = client();
+  const auto use = [&] {
+    const auto c = mutex_claim("m");
+    a->take(c);
+    a->leave(c);
+  };
+  use();
+  const std::uint32_t dead = 77;
+  std::ofstream(path() + "-holdfast/turn", std::ios::binary | std::ios::in)
+      .write(reinterpret_cast<const char*>(&dead), sizeof dead);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) use();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 2s);
+}
+
+TEST_F(bad_day_test, permits_come_back_when_leaving_works_at_the_second_try) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    auto a = client();
+    const auto permits = [&](spi::count_request::op what, std::int64_t n) {
+      return a->count("s", spi::kind::semaphore, what, n)->value;
+    };
+    permits(spi::count_request::op::set_if_unset, 3);
+    spi::claim two = mutex_claim("s");
+    two.kind = spi::kind::semaphore;
+    two.permits = 2;
+    a->take(two);
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    const rlimit none{1, limit.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+    answer<bool> refused;
+    a->store().leave(two, spi::caller::may_block, refused.slot());
+    if (refused.wait()) ::_exit(1);
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    if (!a->leave(two)) ::_exit(2);
+    ::_exit(permits(spi::count_request::op::get, 0) == 3 ? 0 : 3);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
 TEST_F(bad_day_test, without_a_sidecar_waiters_look_again_soon) {
   std::ofstream(path() + "-holdfast") << "in the way";
   auto a = client();

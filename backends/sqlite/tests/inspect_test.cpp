@@ -89,6 +89,17 @@ TEST_F(inspect_test, observers_hear_of_the_changes_of_others_and_can_stop) {
   EXPECT_EQ(heard, before);
 }
 
+TEST_F(inspect_test, observers_look_twice_because_a_commit_is_seen_after_its_last_write) {
+  auto a = client();
+  auto b = client();
+  b->take(mutex_claim("warm"));
+  std::atomic<int> heard{0};
+  const auto stop = a->store().observe("", [&] { ++heard; });
+  b->take(mutex_claim("m"));
+  EXPECT_TRUE(eventually([&] { return heard >= 2; }));
+  stop();
+}
+
 TEST_F(inspect_test, observers_hear_when_a_ttl_ends) {
   auto a = client();
   auto b = client();

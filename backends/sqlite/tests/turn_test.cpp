@@ -7,6 +7,7 @@
 #include <fcntl.h>
 
 #include <atomic>
+#include <filesystem>
 #include <thread>
 #include <vector>
 
@@ -51,6 +52,12 @@ TEST_F(turn_test, a_turn_that_was_taken_over_is_not_given_by_its_first_owner) {
   EXPECT_FALSE(other.take(turn::clock::now() + 5ms)) << "the heir still has it";
   heir.give();
   EXPECT_TRUE(other.take(soon()));
+}
+
+TEST_F(turn_test, a_file_with_two_names_is_left_alone) {
+  ASSERT_TRUE(turn(file(), 11).mapped());
+  std::filesystem::create_hard_link(directory_.path() / "turn", directory_.path() / "dear");
+  EXPECT_FALSE(turn(file(), 11).mapped());
 }
 
 TEST_F(turn_test, who_goes_gives_it) {
