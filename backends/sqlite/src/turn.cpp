@@ -1,5 +1,6 @@
 #include "turn.hpp"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -36,8 +37,8 @@ turn::turn(const descriptor& file, std::uint32_t tag) noexcept : tag_((tag & ~aw
   struct stat is{};
   // One name only: by another it could be a file that is dear to somebody.
   if (!file || ::fstat(file.get(), &is) != 0 || !S_ISREG(is.st_mode) || is.st_nlink != 1) return;
-  // Never shorter again: a mapping beyond the end of the file would be fatal to touch.
-  if (is.st_size < static_cast<off_t>(mapping_size) && ::ftruncate(file.get(), mapping_size) != 0) return;
+  // With its blocks: to touch a mapping that a full disk cannot back would be fatal. Never shorter again.
+  if (::fallocate(file.get(), 0, 0, mapping_size) != 0) return;
   void* mapped = ::mmap(nullptr, mapping_size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (mapped != MAP_FAILED) word_ = static_cast<std::atomic<std::uint32_t>*>(mapped);
 }

@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <sys/mount.h>
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -58,6 +61,18 @@ TEST_F(turn_test, a_file_with_two_names_is_left_alone) {
   ASSERT_TRUE(turn(file(), 11).mapped());
   std::filesystem::create_hard_link(directory_.path() / "turn", directory_.path() / "dear");
   EXPECT_FALSE(turn(file(), 11).mapped());
+}
+
+TEST_F(turn_test, on_a_full_disk_nobody_gets_it_and_nobody_dies) {
+  const auto mount = directory_.path() / "tiny";
+  std::filesystem::create_directory(mount);
+  if (::mount("tiny", mount.c_str(), "tmpfs", 0, "size=4k") != 0) GTEST_SKIP() << "mounting needs root";
+  {
+    std::ofstream(mount / "filler") << std::string(4096, 'x') << std::flush;
+    turn none(descriptor(::open((mount / "turn").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)), 11);
+    EXPECT_FALSE(none.take(soon()));
+  }
+  ::umount(mount.c_str());
 }
 
 TEST_F(turn_test, who_goes_gives_it) {
