@@ -3,6 +3,7 @@
 #include "lock_table.hpp"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -15,6 +16,8 @@ namespace {
 
 // A bell rings for one claim at a time; what is left over from others is thrown away.
 constexpr std::size_t most_messages = 16;
+// As long as a quick holder takes, generously; then sleeping is the better way to wait after all.
+constexpr std::chrono::microseconds longest_awake{200};
 // Each costs a descriptor.
 constexpr std::size_t most_kept = 32;
 
@@ -25,18 +28,34 @@ timespec from_now(spi::time_point when, spi::time_point now) {
 
 }  // namespace
 
-std::optional<spi::wake> bell::read(const spi::owner_id& id, std::int64_t ticket, spi::time_point now) const {
+bell::heard bell::read(const spi::owner_id& id, std::int64_t ticket, spi::time_point now) const {
   std::array<std::byte, most_messages * sizeof(message)> datagram;
-  std::optional<spi::wake> found;
+  heard all;
   for (;;) {
     const auto got = ::recv(socket_.get(), datagram.data(), datagram.size(), MSG_DONTWAIT);
-    if (got < 0) return found;
+    if (got < 0) return all;
     for (const message& m : parse({datagram.data(), static_cast<std::size_t>(got)})) {
       if (m.id != id || m.ticket != ticket) continue;
-      if (m.what == message::kind::granted && to_time(m.expires) > now)
-        return spi::granted{m.token, m.tokens, to_time(m.expires)};
-      found = spi::look_again{};
+      if (m.what == message::kind::next) {
+        all.next = true;
+        continue;
+      }
+      all.news = spi::look_again{};
+      if (m.what != message::kind::granted || to_time(m.expires) <= now) continue;
+      all.news = spi::granted{m.token, m.tokens, to_time(m.expires)};
+      return all;
     }
+  }
+}
+
+bell::heard bell::stay_awake(const spi::owner_id& id, std::int64_t ticket, const spi::runtime& engine) const {
+  const auto until = engine.now() + longest_awake;
+  for (;;) {
+    const auto now = engine.now();
+    heard all = read(id, ticket, now);
+    if (all.news || now >= until) return all;
+    // The one before may be waiting for this very processor.
+    ::sched_yield();
   }
 }
 
@@ -45,13 +64,14 @@ spi::wake bell::wait(const spi::owner_id& id, std::int64_t ticket, const std::ve
   std::vector<pollfd> watched{{socket_.get(), POLLIN, 0}};
   for (const auto& p : ahead) watched.push_back({p->descriptor_to_poll(), POLLIN, 0});
   for (;;) {
-    const auto now = engine.now();
-    const timespec left = from_now(look_again, now);
+    const timespec left = from_now(look_again, engine.now());
     const int ready = ::ppoll(watched.data(), watched.size(), &left, nullptr);
     if (ready == 0) return spi::look_again{};
     if (ready < 0) continue;  // a signal handler ran
     if (watched[0].revents != 0) {
-      if (const auto news = read(id, ticket, engine.now())) return *news;
+      heard all = read(id, ticket, engine.now());
+      if (all.next && !all.news) all = stay_awake(id, ticket, engine);
+      if (all.news) return *all.news;
     }
     const auto died = [](const pollfd& p) { return p.revents != 0; };
     if (std::any_of(watched.begin() + 1, watched.end(), died)) return spi::look_again{};

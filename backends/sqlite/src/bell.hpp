@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace holdfast::sqlite {
@@ -28,7 +29,13 @@ class bell {
                  spi::time_point look_again, const spi::runtime& engine) const;
 
  private:
-  std::optional<spi::wake> read(const spi::owner_id& id, std::int64_t ticket, spi::time_point now) const;
+  struct heard {
+    std::optional<spi::wake> news;
+    bool next = false;  ///< First in line, behind somebody who will not be long.
+  };
+  heard read(const spi::owner_id& id, std::int64_t ticket, spi::time_point now) const;
+  /// Looks again and again for a moment instead of sleeping: to be woken can take longer than the wait.
+  heard stay_awake(const spi::owner_id& id, std::int64_t ticket, const spi::runtime& engine) const;
 
   const sidecar& beside_;
   const mailbox_id id_;

@@ -1,6 +1,7 @@
 #include "connection.hpp"
 
 #include <algorithm>
+#include <span>
 #include <thread>
 
 namespace holdfast::sqlite {
@@ -33,7 +34,7 @@ void connection::set_up() {
   // Replaces SQLite's own checkpoints too, which come in the middle of a commit.
   sqlite3_wal_hook(db_, &connection::on_commit, this);
   sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  check(sqlite3_create_function_v2(db_, "noted", 1, SQLITE_UTF8, this, &connection::note, nullptr, nullptr, nullptr),
+  check(sqlite3_create_function_v2(db_, "noted", -1, SQLITE_UTF8, this, &connection::note, nullptr, nullptr, nullptr),
         db_);
   if (sqlite3_db_readonly(db_, "main") == 1) throw sql_error{SQLITE_READONLY, "opened read-only"};
   sync(durability::order);
@@ -93,10 +94,11 @@ bool connection::checkpoint() {
   return pages == copied;
 }
 
-void connection::note(sqlite3_context* context, int, sqlite3_value** values) noexcept {
-  auto* const self = static_cast<connection*>(sqlite3_user_data(context));
-  self->noted_ = sqlite3_value_int64(values[0]);
-  sqlite3_result_int64(context, self->noted_);
+void connection::note(sqlite3_context* context, int count, sqlite3_value** values) noexcept {
+  auto& noted = static_cast<connection*>(sqlite3_user_data(context))->noted_;
+  const auto all = std::span(values, static_cast<std::size_t>(count)).first(std::min<std::size_t>(count, noted.size()));
+  std::transform(all.begin(), all.end(), noted.begin(), sqlite3_value_int64);
+  sqlite3_result_int64(context, noted[0]);
 }
 
 int connection::on_busy(void* self, int tries) noexcept {

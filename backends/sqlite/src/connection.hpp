@@ -6,6 +6,7 @@
 
 #include <sqlite3.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -52,8 +53,8 @@ class connection {
   /// The file at the path is not the one we have open any more.
   bool moved() const noexcept;
 
-  /// What the latest statement gave to the SQL function noted(x), which returns x.
-  std::int64_t noted() const noexcept { return noted_; }
+  /// What the latest statement gave to the SQL function noted(x, ...), which returns x.
+  const std::array<std::int64_t, 3>& noted() const noexcept { return noted_; }
 
   /// How long the log was after the latest commit of this connection, in pages.
   int log_pages() const noexcept { return log_pages_; }
@@ -71,7 +72,7 @@ class connection {
   const std::string path_;
   clock::time_point deadline_;
   int log_pages_ = 0;
-  std::int64_t noted_ = 0;
+  std::array<std::int64_t, 3> noted_{};
   sqlite3* db_ = nullptr;
 };
 

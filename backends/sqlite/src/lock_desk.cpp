@@ -17,6 +17,8 @@ constexpr std::chrono::nanoseconds look_watched = 5s;
 constexpr std::chrono::nanoseconds look_unwatched = 1s;
 // Without a mailbox nobody tells anything.
 constexpr std::chrono::nanoseconds look_alone = 20ms;
+// Several times what it takes to put a thread to sleep and to wake it.
+constexpr std::chrono::nanoseconds quick_hold = 500us;
 
 }  // namespace
 
@@ -136,30 +138,28 @@ std::optional<entry_outcome> lock_desk::glance(const spi::entry_request& request
 
 std::optional<entry_outcome> lock_desk::join(const spi::entry_request& request, mailbox_id mailbox, instant now) {
   const spi::claim& c = request.claim;
-  const auto ahead = clients_.enrolled() ? table_.end_of_line(c.name, c.kind, c.limit) : std::nullopt;
-  if (!ahead) return std::nullopt;
-  const ticket_row mine{lock_table::next_ticket(ahead, now),
-                        c.id,
-                        c.access,
-                        c.permits,
-                        request.tokens,
-                        c.ttl.count(),
-                        now,
-                        clients_.self(),
-                        mailbox};
-  table_.add_ticket(c.name, mine);
-  return wait_behind(c.name, {}, mine, ahead, now);
+  if (!clients_.enrolled()) return std::nullopt;
+  ticket_row mine{0, c.id, c.access, c.permits, request.tokens, c.ttl.count(), now, clients_.self(), mailbox};
+  const auto joined = table_.join_line(c.name, mine, c.kind, c.limit, now);
+  if (!joined) return std::nullopt;
+  mine.ticket = joined->ticket;
+  return wait_behind(c.name, {}, mine, joined->ahead, now);
 }
 
 bool lock_desk::hand_over(const spi::claim& ours, instant now, outbox& letters) {
-  const auto next = table_.first(ours.name);
-  if (!next) return table_.leave_free(ours.name, ours.id);
-  const instant end = expiry(now, std::chrono::nanoseconds(next->ttl));
-  const auto token = table_.pass_on(ours.name, ours.id, *next, now, end);
-  if (!token) return false;  // not ours to hand over
-  table_.drop_ticket(ours.name, next->ticket);
-  letters.add(next->mailbox, {message::kind::granted, next->tokens, next->owner, next->ticket,
-                              static_cast<std::uint64_t>(*token), end});
+  const auto line = table_.first_two(ours.name);
+  if (line.empty()) return table_.leave_free(ours.name, ours.id);
+  const ticket_row& next = line.front();
+  const instant end = expiry(now, std::chrono::nanoseconds(next.ttl));
+  const auto passed = table_.pass_on(ours.name, ours.id, next, now, end);
+  if (!passed) return false;  // not ours to hand over
+  table_.drop_ticket(ours.name, next.ticket);
+  const auto token = static_cast<std::uint64_t>(passed->token);
+  letters.add(next.mailbox, {message::kind::granted, next.tokens, next.owner, next.ticket, token, end});
+  // Who held it for a moment hands over to one who will too: the one after him had better be awake by then.
+  const bool quick = now - passed->held_since < std::chrono::nanoseconds(quick_hold).count();
+  if (quick && line.size() == 2 && line.back().waits_itself())
+    letters.add(line.back().mailbox, {message::kind::next, 0, line.back().owner, line.back().ticket, 0, 0});
   return true;
 }
 

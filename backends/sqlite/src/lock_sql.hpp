@@ -4,7 +4,7 @@
 ///
 /// Nothing here needs a temporary table: to make one and throw it away costs SQLite more than the rest of a short
 /// statement together. RETURNING needs one; so what an UPDATE computed is told through noted(), a function of the
-/// connection that keeps the value it is called with.
+/// connection that keeps the values it is called with and returns the first.
 namespace holdfast::sqlite::sql {
 
 constexpr const char* find = R"sql(
@@ -28,7 +28,7 @@ constexpr const char* leave_alone = "UPDATE lock SET owner = NULL WHERE name = ?
 constexpr const char* leave_free = "UPDATE lock SET owner = NULL, awaited = 0 WHERE name = ?1 AND owner = ?2";
 // From ?2 to ?3 with ?4 tokens; ?5 now, ?6 expiry, ?7 session.
 constexpr const char* pass_on = R"sql(
-UPDATE lock SET owner = ?3, token = noted(fence + 1), tokens = ?4, fence = fence + ?4, since = ?5, expires = ?6,
+UPDATE lock SET owner = ?3, token = noted(fence + 1, since), tokens = ?4, fence = fence + ?4, since = ?5, expires = ?6,
                 session = ?7
 WHERE name = ?1 AND owner = ?2)sql";
 
@@ -51,6 +51,9 @@ constexpr const char* drop_holds = "DELETE FROM hold WHERE name = ?1";
 constexpr const char* first = R"sql(
 SELECT ticket, owner, access, permits, tokens, ttl, since, session, mailbox FROM queue
 WHERE name = ?1 ORDER BY ticket LIMIT 1)sql";
+constexpr const char* first_two = R"sql(
+SELECT ticket, owner, access, permits, tokens, ttl, since, session, mailbox FROM queue
+WHERE name = ?1 ORDER BY ticket LIMIT 2)sql";
 constexpr const char* last = R"sql(
 SELECT ticket, owner, access, permits, tokens, ttl, since, session, mailbox FROM queue
 WHERE name = ?1 ORDER BY ticket DESC LIMIT 1)sql";
@@ -69,13 +72,16 @@ WHERE name = ?1 ORDER BY ticket)sql";
 constexpr const char* add_ticket = R"sql(
 INSERT INTO queue(name, ticket, owner, access, permits, tokens, ttl, since, session, mailbox)
 VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10))sql";
-// The last in line for a lock that somebody holds as ?2 with capacity ?3: behind him one may stand without further ado.
-constexpr const char* end_of_line = R"sql(
-SELECT q.ticket, q.owner, q.access, q.permits, q.tokens, q.ttl, q.since, q.session, q.mailbox
-FROM lock AS l CROSS JOIN queue AS q
-WHERE l.name = ?1 AND l.awaited AND (l.owner IS NOT NULL OR l.shares > 0) AND l.kind = ?2 AND l.capacity = ?3
-      AND q.name = ?1
-ORDER BY q.ticket DESC LIMIT 1)sql";
+// As add_ticket, but ?2 now; behind the last in line for a lock that somebody holds as ?11 with capacity ?12. If there
+// is no such line, the ticket is NULL, and nothing is inserted.
+constexpr const char* join_line = R"sql(
+INSERT OR IGNORE INTO queue(name, ticket, owner, access, permits, tokens, ttl, since, session, mailbox)
+VALUES(?1, (SELECT noted(max(?2, q.ticket + 1), q.session, q.ttl)
+            FROM lock AS l CROSS JOIN queue AS q
+            WHERE l.name = ?1 AND l.awaited AND (l.owner IS NOT NULL OR l.shares > 0) AND l.kind = ?11
+                  AND l.capacity = ?12 AND q.name = ?1
+            ORDER BY q.ticket DESC LIMIT 1),
+       ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10))sql";
 constexpr const char* move_ticket = "UPDATE queue SET mailbox = ?3 WHERE name = ?1 AND ticket = ?2";
 constexpr const char* drop_ticket = "DELETE FROM queue WHERE name = ?1 AND ticket = ?2";
 constexpr const char* drop_tickets = "DELETE FROM queue WHERE name = ?1";

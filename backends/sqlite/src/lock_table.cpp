@@ -24,6 +24,12 @@ std::optional<ticket_row> one_ticket(rows r) {
   return read_ticket(r);
 }
 
+std::vector<ticket_row> all_tickets(rows r) {
+  std::vector<ticket_row> all;
+  while (r.next()) all.push_back(read_ticket(r));
+  return all;
+}
+
 }  // namespace
 
 instant expiry(instant now, std::chrono::nanoseconds ttl) noexcept {
@@ -48,13 +54,14 @@ lock_table::lock_table(connection& c)
       drop_hold_(c.handle(), sql::drop_hold),
       drop_holds_(c.handle(), sql::drop_holds),
       first_(c.handle(), sql::first),
+      first_two_(c.handle(), sql::first_two),
       last_(c.handle(), sql::last),
       ticket_(c.handle(), sql::ticket),
       before_(c.handle(), sql::before),
       after_(c.handle(), sql::after),
       tickets_(c.handle(), sql::tickets),
       add_ticket_(c.handle(), sql::add_ticket),
-      end_of_line_(c.handle(), sql::end_of_line),
+      join_line_(c.handle(), sql::join_line),
       move_ticket_(c.handle(), sql::move_ticket),
       drop_ticket_(c.handle(), sql::drop_ticket),
       drop_tickets_(c.handle(), sql::drop_tickets),
@@ -100,17 +107,17 @@ std::optional<std::int64_t> lock_table::take_free(const spi::claim& c, std::uint
                                                   instant expires, session_id session) {
   const int taken =
       take_free_.run(std::string_view(c.name), static_cast<int>(c.kind), c.id, tokens, now, expires, session);
-  return taken == 1 ? std::optional(db_.noted()) : std::nullopt;
+  return taken == 1 ? std::optional(db_.noted()[0]) : std::nullopt;
 }
 
 bool lock_table::leave_alone(std::string_view name, const spi::owner_id& id) { return leave_alone_.run(name, id) == 1; }
 
 bool lock_table::leave_free(std::string_view name, const spi::owner_id& id) { return leave_free_.run(name, id) == 1; }
 
-std::optional<std::int64_t> lock_table::pass_on(std::string_view name, const spi::owner_id& from, const ticket_row& to,
-                                                instant now, instant expires) {
-  const int passed = pass_on_.run(name, from, to.owner, to.tokens, now, expires, to.session);
-  return passed == 1 ? std::optional(db_.noted()) : std::nullopt;
+std::optional<lock_table::passed> lock_table::pass_on(std::string_view name, const spi::owner_id& from,
+                                                      const ticket_row& to, instant now, instant expires) {
+  if (pass_on_.run(name, from, to.owner, to.tokens, now, expires, to.session) != 1) return std::nullopt;
+  return passed{db_.noted()[0], db_.noted()[1]};
 }
 
 bool lock_table::extend(std::string_view name, const spi::owner_id& id, instant now, instant expires) {
@@ -151,12 +158,8 @@ std::optional<ticket_row> lock_table::after(std::string_view name, std::int64_t 
   return one_ticket(after_(name, number));
 }
 
-std::vector<ticket_row> lock_table::tickets(std::string_view name) {
-  std::vector<ticket_row> all;
-  rows r = tickets_(name);
-  while (r.next()) all.push_back(read_ticket(r));
-  return all;
-}
+std::vector<ticket_row> lock_table::first_two(std::string_view name) { return all_tickets(first_two_(name)); }
+std::vector<ticket_row> lock_table::tickets(std::string_view name) { return all_tickets(tickets_(name)); }
 
 void lock_table::add_ticket(std::string_view name, const ticket_row& t) {
   add_ticket_.run(name, t.ticket, t.owner, static_cast<int>(t.access), t.permits, t.tokens, t.ttl, t.since, t.session,
@@ -166,8 +169,16 @@ std::int64_t lock_table::next_ticket(const std::optional<ticket_row>& last, inst
   return last ? std::max(now, last->ticket + 1) : now;
 }
 
-std::optional<ticket_row> lock_table::end_of_line(std::string_view name, spi::kind kind, std::uint32_t capacity) {
-  return one_ticket(end_of_line_(name, static_cast<int>(kind), capacity));
+std::optional<lock_table::joined> lock_table::join_line(std::string_view name, const ticket_row& wish, spi::kind kind,
+                                                        std::uint32_t capacity, instant now) {
+  const int added = join_line_.run(name, now, wish.owner, static_cast<int>(wish.access), wish.permits, wish.tokens,
+                                   wish.ttl, wish.since, wish.session, wish.mailbox, static_cast<int>(kind), capacity);
+  if (added != 1) return std::nullopt;
+  const auto& [ticket, session, ttl] = db_.noted();
+  joined behind{ticket, {}};
+  behind.ahead.session = session;
+  behind.ahead.ttl = ttl;
+  return behind;
 }
 
 void lock_table::move_ticket(std::string_view name, std::int64_t number, mailbox_id to) {

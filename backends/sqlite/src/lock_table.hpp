@@ -64,6 +64,9 @@ struct ticket_row {
   instant since = 0;
   session_id session = 0;
   mailbox_id mailbox = 0;
+
+  /// A thread blocks for it and reads its own mailbox; a client's is called as the session is.
+  bool waits_itself() const noexcept { return mailbox != 0 && mailbox != session; }
 };
 
 /// The tables of locks, row by row. No decisions here. Members throw sql_error.
@@ -85,9 +88,13 @@ class lock_table {
   bool leave_alone(std::string_view name, const spi::owner_id& id);
   /// As leave_alone, where nobody waits after all.
   bool leave_free(std::string_view name, const spi::owner_id& id);
-  /// Makes `to` the exclusive holder in place of `from`. The first token; nothing if `from` does not hold it.
-  std::optional<std::int64_t> pass_on(std::string_view name, const spi::owner_id& from, const ticket_row& to,
-                                      instant now, instant expires);
+  struct passed {
+    std::int64_t token = 0;  ///< The first of the new holder.
+    instant held_since = 0;  ///< By the one before.
+  };
+  /// Makes `to` the exclusive holder in place of `from`; nothing if `from` does not hold it.
+  std::optional<passed> pass_on(std::string_view name, const spi::owner_id& from, const ticket_row& to, instant now,
+                                instant expires);
   /// Extends an exclusive grant that is still there.
   bool extend(std::string_view name, const spi::owner_id& id, instant now, instant expires);
   bool extend_hold(std::string_view name, const spi::owner_id& id, instant now, instant expires);
@@ -99,6 +106,7 @@ class lock_table {
   void drop_holds(std::string_view name);
 
   std::optional<ticket_row> first(std::string_view name);
+  std::vector<ticket_row> first_two(std::string_view name);
   std::optional<ticket_row> last(std::string_view name);
   std::optional<ticket_row> ticket(std::string_view name, std::int64_t number);
   std::optional<ticket_row> before(std::string_view name, std::int64_t number);
@@ -107,8 +115,13 @@ class lock_table {
   void add_ticket(std::string_view name, const ticket_row& row);
   /// The number of a new ticket behind `last`.
   static std::int64_t next_ticket(const std::optional<ticket_row>& last, instant now) noexcept;
-  /// The last in a line that stands before a holder, both of this kind; nothing if there is no such line.
-  std::optional<ticket_row> end_of_line(std::string_view name, spi::kind kind, std::uint32_t capacity);
+  struct joined {
+    std::int64_t ticket = 0;
+    ticket_row ahead;  ///< Its session and ttl.
+  };
+  /// Adds `wish` at the end of a line that stands before a holder, both of this kind; nothing if there is no such line.
+  std::optional<joined> join_line(std::string_view name, const ticket_row& wish, spi::kind kind, std::uint32_t capacity,
+                                  instant now);
   void move_ticket(std::string_view name, std::int64_t number, mailbox_id to);
   void drop_ticket(std::string_view name, std::int64_t number);
   void drop_tickets(std::string_view name);
@@ -125,8 +138,8 @@ class lock_table {
   connection& db_;
   statement find_, floor_, save_, take_free_, leave_alone_, leave_free_, pass_on_, extend_, extend_hold_;
   statement hold_, holds_, add_hold_, drop_hold_, drop_holds_;
-  statement first_, last_, ticket_, before_, after_, tickets_, add_ticket_, end_of_line_, move_ticket_, drop_ticket_,
-      drop_tickets_;
+  statement first_, first_two_, last_, ticket_, before_, after_, tickets_, add_ticket_, join_line_, move_ticket_,
+      drop_ticket_, drop_tickets_;
   statement used_names_, idle_, forget_, raise_floor_;
 
   static constexpr int names_between_looks = 1024;

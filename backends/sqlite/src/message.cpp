@@ -10,7 +10,7 @@ std::vector<message> parse(std::span<const std::byte> datagram) {
   found.resize(datagram.size() / sizeof(message));
   std::memcpy(found.data(), datagram.data(), datagram.size());
   for (const message& m : found) {
-    if (m.what < message::kind::granted || m.what > message::kind::evicted) return {};
+    if (m.what < message::kind::granted || m.what > message::kind::next) return {};
   }
   return found;
 }

@@ -17,6 +17,7 @@ struct message {
     granted = 0x48663101,  ///< The ticket was granted; the grant is in the message. The number is also the format.
     look_again,            ///< Something about the ticket may be new: enter again.
     evicted,               ///< The grant was taken away.
+    next,                  ///< The ticket is first in line now, behind somebody who will not be long.
   };
 
   kind what = kind::look_again;

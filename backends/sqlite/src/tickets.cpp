@@ -81,6 +81,7 @@ void tickets::tell(ticket& t, const spi::wake& what, spi::completion<spi::wake>&
 }
 
 void tickets::deliver(const message& news, spi::time_point now) {
+  if (news.what == message::kind::next) return;  // for threads that block
   spi::wake what = spi::look_again{};
   spi::completion<spi::wake> watch;
   ticket gone;

@@ -16,8 +16,9 @@ namespace {
 // 0: nobody's. Else the tag of who has it, and this bit if somebody sleeps for it.
 constexpr std::uint32_t awaited = 0x80000000U;
 constexpr std::size_t mapping_size = 4096;
-// About as long as a transaction: mostly the turn comes free before a sleep would have begun.
-constexpr int spins = 200;
+// Longer than a transaction: mostly the turn comes free before a sleep would have begun.
+constexpr std::chrono::microseconds longest_awake{50};
+constexpr int spins = 16;
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
@@ -57,13 +58,22 @@ bool turn::wait(std::uint32_t seen, clock::time_point until) noexcept {
   return true;
 }
 
+bool turn::take_awake() noexcept {
+  for (const auto until = clock::now() + longest_awake; clock::now() < until;) {
+    for (int i = 0; i < spins; ++i) {
+      std::uint32_t nobody = 0;
+      if (word_->load() == 0 && word_->compare_exchange_strong(nobody, tag_)) return true;
+      relax();
+    }
+  }
+  return false;
+}
+
 bool turn::take(clock::time_point deadline) noexcept {
   if (word_ == nullptr) return false;
-  for (int i = 0; i < spins; ++i) {
-    std::uint32_t nobody = 0;
-    if (word_->load() == 0 && word_->compare_exchange_strong(nobody, tag_)) return true;
-    relax();
-  }
+  std::uint32_t nobody = 0;
+  if (word_->compare_exchange_strong(nobody, tag_)) return true;
+  if (take_awake()) return true;
   const auto until = std::min(deadline, clock::now() + patience);
   for (;;) {
     std::uint32_t seen = word_->load();

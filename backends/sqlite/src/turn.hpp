@@ -38,6 +38,7 @@ class turn {
   void give() noexcept;  ///< Without effect if it is not ours. The destructor does it too.
 
  private:
+  bool take_awake() noexcept;
   bool wait(std::uint32_t seen, clock::time_point until) noexcept;
 
   std::atomic<std::uint32_t>* word_ = nullptr;

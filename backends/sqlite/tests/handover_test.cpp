@@ -177,6 +177,34 @@ TEST_F(handover_test, a_thread_that_may_be_blocked_is_woken_with_the_grant) {
   EXPECT_TRUE(is_granted(got));
 }
 
+TEST_F(handover_test, blocked_threads_behind_quick_holders_are_served_in_order) {
+  auto a = client();
+  auto b = client();
+  const auto held = mutex_claim("m");
+  std::vector<spi::claim> claims;
+  for (int i = 0; i < 6; ++i) claims.push_back(mutex_claim("m"));
+  a->take(held);
+  std::mutex mutex;
+  std::vector<spi::owner_id> order;
+  std::vector<std::thread> blocked;
+  for (const auto& c : claims) {
+    const std::size_t before = blocked.size();
+    blocked.emplace_back([&, who = before % 2 == 0 ? a.get() : b.get()] {
+      EXPECT_TRUE(is_granted(who->enter(c, line::join, spi::caller::waits)));
+      {
+        std::lock_guard lock(mutex);
+        order.push_back(c.id);
+      }
+      EXPECT_TRUE(who->leave(c));
+    });
+    ASSERT_TRUE(eventually([&] { return a->inspect()[0].waiters.size() == before + 1; }));
+  }
+  a->leave(held);
+  for (auto& t : blocked) t.join();
+  ASSERT_EQ(order.size(), claims.size());
+  for (std::size_t i = 0; i < claims.size(); ++i) EXPECT_EQ(order[i], claims[i].id) << i;
+}
+
 TEST_F(handover_test, a_blocked_thread_takes_over_when_the_holders_time_ends) {
   auto a = client();
   auto b = client();

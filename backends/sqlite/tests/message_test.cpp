@@ -19,9 +19,10 @@ std::vector<std::byte> bytes_of(const std::array<message, N>& messages) {
 
 TEST(message_test, what_was_written_is_read) {
   const auto id = spi::owner_id::random();
-  const auto sent = bytes_of(std::array{message{message::kind::granted, 4, id, 7, 9, 1234}, message{}});
+  const auto sent = bytes_of(std::array{message{message::kind::granted, 4, id, 7, 9, 1234}, message{},
+                                        message{message::kind::next, 0, id, 8, 0, 0}});
   const auto got = parse(sent);
-  ASSERT_EQ(got.size(), 2U);
+  ASSERT_EQ(got.size(), 3U);
   EXPECT_EQ(got[0].what, message::kind::granted);
   EXPECT_EQ(got[0].tokens, 4U);
   EXPECT_EQ(got[0].id, id);
@@ -29,6 +30,7 @@ TEST(message_test, what_was_written_is_read) {
   EXPECT_EQ(got[0].token, 9U);
   EXPECT_EQ(got[0].expires, 1234);
   EXPECT_EQ(got[1].what, message::kind::look_again);
+  EXPECT_EQ(got[2].what, message::kind::next);
 }
 
 TEST(message_test, anything_else_is_nothing) {
