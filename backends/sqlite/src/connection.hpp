@@ -42,10 +42,9 @@ class connection {
   /// cannot carry one.
   void use_log();
 
-  /// What a commit survives. `process`: the end of every process. `order`: also a power failure, which then takes back
-  /// the last commits at most; waits for the disk now and then. Connections begin with `order`.
-  enum class durability : std::uint8_t { process, order };
-  void sync(durability d);  ///< Throws sql_error.
+  /// From now on, what checkpoints do is on the disk before it is relied on. A connection begins without: no commit of
+  /// ours waits for the disk. Throws sql_error.
+  void wait_for_disk();
 
   bool in_transaction() const noexcept { return sqlite3_get_autocommit(db_) == 0; }
   void roll_back() noexcept;
@@ -58,6 +57,8 @@ class connection {
 
   /// How long the log was after the latest commit of this connection, in pages.
   int log_pages() const noexcept { return log_pages_; }
+  /// Puts the log on the disk, as far as it is written. Any thread may, at any time.
+  void flush_log() const noexcept;
   /// Copies what the log holds into the database, as far as readers let it. True: all of it, the log starts afresh.
   bool checkpoint();
 

@@ -133,16 +133,13 @@ void make_tables(connection& db, const std::string& boot) {
   db.execute("COMMIT");
 }
 
-/// Makes it, or goes on where somebody died who made it. Without waiting for the disk, which may take seconds that all
-/// others would have to wait too: nothing that anybody relies on is in the file yet. Only if the power fails in its
-/// first moments it may have to be deleted.
+/// Makes it, or goes on where somebody died who made it. Without waiting for the disk: nothing that anybody relies on
+/// is in the file yet. Only if the power fails in its first moments it may have to be deleted.
 void make_database(connection& db, const std::string& boot) {
-  db.sync(connection::durability::process);
   make_tables(db, boot);
   db.use_log();
-  // Last, because it says that all is there; and in the log, because the first commit of a log waits for the disk.
+  // Last, because it says that all is there.
   db.execute(("PRAGMA user_version = " + std::to_string(schema_version)).c_str());
-  db.sync(connection::durability::order);
 }
 
 void forget_other_boot(connection& db, const std::string& boot) {

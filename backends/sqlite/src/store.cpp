@@ -68,7 +68,7 @@ store::~store() {
     auto closed = transact_.write([&] { return clients_.leave(), true; });
     if (!closed) engine_.log(log_level::debug, "closing: " + closed.error().detail);
   }
-  transact_.checkpoint();
+  transact_.keep_up();
 }
 
 std::atomic<bool>& store::crowded(const std::string& name) noexcept {
@@ -83,7 +83,7 @@ void store::deliver(const message& news) {
 
 void store::after_commit(const outbox& letters) {
   if (!letters.letters.empty()) post_->send(letters);
-  if (!transact_.checkpoint_due() && !table_.should_forget()) return;
+  if (!transact_.upkeep_due() && !table_.should_forget()) return;
   if (upkeep_posted_.exchange(true)) return;
   engine_.post([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->keep_up();
@@ -96,7 +96,7 @@ void store::keep_up() {
     auto forgotten = transact_.write([&] { return table_.forget_idle(now()), true; });
     if (!forgotten) engine_.log(log_level::warning, "forgetting idle names: " + forgotten.error().detail);
   }
-  transact_.checkpoint();
+  transact_.keep_up();
 }
 
 result<std::optional<spi::granted>> store::enter_alone(const spi::entry_request& request) {

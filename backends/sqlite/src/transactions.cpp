@@ -75,6 +75,8 @@ void transactions::end(mode m) {
   if (m == mode::write) ends_.committed();
   const int limit = ++commits_ <= young_commits ? long_log_for_the_young : long_log;
   if (db_.log_pages() >= limit) checkpoint_due_.store(true);
+  if (db_.log_pages() < log_pages_) flush_due_.store(true);
+  log_pages_ = db_.log_pages();
 }
 
 failure transactions::abandon(const sql_error& e) noexcept {
@@ -92,14 +94,21 @@ void transactions::give_turn() noexcept {
   has_turn_ = false;
 }
 
+void transactions::keep_up() noexcept {
+  // A log that was begun afresh must not reach the disk piece by piece: until its first page is there, a power failure
+  // would bring back the beginning of the one before.
+  if (flush_due_.exchange(false)) db_.flush_log();
+  if (checkpoint_due_.exchange(false)) checkpoint();
+}
+
 void transactions::checkpoint() noexcept {
-  if (!checkpoint_due_.exchange(false)) return;
   // With a connection and a turn of its own: the disk may take seconds, and renewals must not wait for it.
   const auto deadline = clock::now() + engine_.options().request_timeout;
   try {
     if (!check_file()) return;
     connection apart(db_.path(), deadline);
     apart.use_log();
+    apart.wait_for_disk();
     if (apart.checkpoint()) return;
     // Others wrote meanwhile, and a log that is never copied to its end never starts afresh: so without them. One that
     // writes just now may do so once more.

@@ -68,10 +68,10 @@ class transactions {
   /// Looks whether the file is still the one that was opened; errc::rejected if not, now and for ever after.
   result<void> check_file();
 
-  /// The log has grown so long that it should be copied into the database.
-  bool checkpoint_due() const noexcept { return checkpoint_due_.load(); }
-  /// Does so, if it is due. Waits for the disk; calls meanwhile do not.
-  void checkpoint() noexcept;
+  /// The log has grown so long that it should be copied into the database, or was begun afresh.
+  bool upkeep_due() const noexcept { return checkpoint_due_.load() || flush_due_.load(); }
+  /// Does what is due. Waits for the disk; calls meanwhile do not.
+  void keep_up() noexcept;
 
  private:
   enum class mode : std::uint8_t { read, single, write };
@@ -95,6 +95,7 @@ class transactions {
   result<void> look_at_file();
   void begin(mode m, clock::time_point deadline);
   void end(mode m);
+  void checkpoint() noexcept;
   failure abandon(const sql_error& e) noexcept;
   void inherit_turn() noexcept;  ///< SQLite let us write: the turn is ours now if it was not before.
   void give_turn() noexcept;
@@ -109,9 +110,11 @@ class transactions {
   bool has_turn_ = false;
   bool gone_ = false;
   int commits_ = 0;
+  int log_pages_ = 0;
   clock::time_point looked_at_file_;
   statement begin_write_, begin_read_, commit_;
   std::atomic<bool> checkpoint_due_{false};
+  std::atomic<bool> flush_due_{false};
 };
 
 }  // namespace holdfast::sqlite
