@@ -29,7 +29,7 @@ transactions::transactions(connection& db, const sidecar& beside, spi::runtime& 
       begin_read_(db.handle(), "BEGIN"),
       commit_(db.handle(), "COMMIT") {}
 
-result<void> transactions::prepare(std::unique_lock<std::timed_mutex>& lock, clock::time_point deadline) {
+result<void> transactions::prepare(std::unique_lock<deadline_mutex>& lock, clock::time_point deadline) {
   if (!lock.try_lock() && !lock.try_lock_until(deadline))
     return {errc::unavailable, db_.path() + ": other calls of this client take too long"};
   db_.wait_until(deadline);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "connection.hpp"
+#include "deadline_mutex.hpp"
 #include "outbox.hpp"
 #include "sidecar.hpp"
 #include "turn.hpp"
@@ -91,7 +92,7 @@ class transactions {
     }
   }
 
-  result<void> prepare(std::unique_lock<std::timed_mutex>& lock, clock::time_point deadline);
+  result<void> prepare(std::unique_lock<deadline_mutex>& lock, clock::time_point deadline);
   result<void> look_at_file();
   void begin(mode m, clock::time_point deadline);
   void end(mode m);
@@ -104,7 +105,7 @@ class transactions {
   const sidecar& beside_;
   const listener ends_;
 
-  std::timed_mutex mutex_;
+  deadline_mutex mutex_;
   connection& db_;
   turn turn_;
   bool has_turn_ = false;
