@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <thread>
 
 namespace holdfast::sqlite {
 
@@ -19,6 +20,9 @@ constexpr int most_tries = 200;
 // Well below what a socket takes at once, so that ten thousand readers let in together fit in a few datagrams.
 constexpr std::size_t most_per_datagram = 1000;
 constexpr auto soon = 50ms;
+// Who evicts waits for the mailbox of a holder that is about to open it: four times as long as that should take.
+constexpr auto look_for_mailbox = 5ms;
+constexpr int most_looks = 40;
 
 }  // namespace
 
@@ -57,11 +61,19 @@ void post_office::send(const outbox& letters) {
     // Letters to one address mostly stand side by side; their order is kept.
     for (; i < letters.letters.size() && letters.letters[i].first == to && together.size() < most_per_datagram; ++i)
       together.push_back(letters.letters[i].second);
-    if (to == self_)
+    if (to == self_) {
       std::for_each(together.begin(), together.end(), deliver_);
-    else
+    } else {
+      if (together.front().what == message::kind::evicted) await_mailbox(to);
       send_to(to, together, 0);
+    }
   }
+}
+
+void post_office::await_mailbox(mailbox_id of) const {
+  // Without it the evicted one would learn of it only at his next renewal. An empty datagram says nothing to anybody.
+  for (int i = 0; i != most_looks && beside_.usable() && beside_.send(of, {}) == sidecar::sent::nobody; ++i)
+    std::this_thread::sleep_for(look_for_mailbox);
 }
 
 void post_office::send_to(mailbox_id to, std::vector<message> letters, int tries) {

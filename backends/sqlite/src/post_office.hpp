@@ -30,9 +30,11 @@ class post_office : public std::enable_shared_from_this<post_office> {
   /// Opens it in a moment, from the reactor: for a holder, who wants to hear of his eviction but not to wait for it.
   void open_soon();
 
+  /// Blocks, for a fifth of a second at most, only where it tells of an eviction: see open_soon.
   void send(const outbox& letters);
 
  private:
+  void await_mailbox(mailbox_id of) const;
   void send_to(mailbox_id to, std::vector<message> letters, int tries);
   void read_mail();
 
