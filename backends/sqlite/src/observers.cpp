@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 namespace holdfast::sqlite {
-
 namespace {
 
-// From the last write of a commit until it can be seen; much longer than it takes a writer that is not interrupted.
-constexpr std::chrono::milliseconds settling{50};
+using namespace std::chrono_literals;
+
+// A commit is written to the log first and shown to readers after it. Who is woken by the write may read in between,
+// and no second write follows: so it reads again.
+constexpr std::array<std::chrono::nanoseconds, 3> second_looks{10ms, 50ms, 250ms};
 
 }  // namespace
 
@@ -19,7 +22,7 @@ observers::observers(spi::runtime& engine, std::string log_path) : engine_(engin
 observers::~observers() {
   if (inotify_) engine_.forget(inotify_.get());
   if (timer_ != 0) engine_.cancel(timer_);
-  if (settled_ != 0) engine_.cancel(settled_);
+  if (second_timer_ != 0) engine_.cancel(second_timer_);
 }
 
 void observers::start() {
@@ -59,17 +62,20 @@ void observers::read_events() {
   alignas(inotify_event) std::array<char, 4096> events;
   while (::read(inotify_.get(), events.data(), events.size()) > 0) {
   }
-  {
-    std::lock_guard lock(mutex_);
-    if (settled_ != 0) engine_.cancel(settled_);
-    settled_ = change_at(engine_.now() + settling);
-  }
   changed();
+  std::lock_guard lock(mutex_);
+  second_looks_ = 0;
+  if (second_timer_ == 0) look_again();
 }
 
-spi::runtime::timer observers::change_at(spi::time_point when) {
-  return engine_.at(when, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->changed();
+void observers::look_again() {
+  second_timer_ = engine_.at(engine_.now() + second_looks.at(second_looks_), [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->changed();
+    std::lock_guard lock(self->mutex_);
+    self->second_timer_ = 0;
+    if (++self->second_looks_ < second_looks.size()) self->look_again();
   });
 }
 
@@ -91,7 +97,9 @@ void observers::saw(spi::time_point soonest, std::vector<std::shared_ptr<peer>> 
   if (timer_ != 0) engine_.cancel(timer_);
   timer_ = 0;
   if (soonest == spi::time_point::max()) return;
-  timer_ = change_at(soonest);
+  timer_ = engine_.at(soonest, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->changed();
+  });
 }
 
 }  // namespace holdfast::sqlite

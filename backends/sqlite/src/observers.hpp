@@ -5,7 +5,6 @@
 
 #include <holdfast/backend.hpp>
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,8 +14,7 @@
 namespace holdfast::sqlite {
 
 /// Those who want to hear of changes. Every change is written to the database's log, and the kernel tells when that is
-/// written to: observers cost the others nothing. A commit is to be seen a moment after its last write, so there is a
-/// second look when the writing has ended. What changes without a write, the end of a ttl and the death of a
+/// written to: observers cost the others nothing. What changes without a write, the end of a ttl and the death of a
 /// process, is told by a timer and by the pidfds of those the latest inspect showed.
 ///
 /// Thread safety: safe. Callbacks run on the reactor thread, with nothing of ours locked but their own mutex.
@@ -42,7 +40,7 @@ class observers : public std::enable_shared_from_this<observers> {
 
   void start();
   void read_events();
-  spi::runtime::timer change_at(spi::time_point when);
+  void look_again();
 
   spi::runtime& engine_;
   const std::string log_path_;
@@ -52,8 +50,9 @@ class observers : public std::enable_shared_from_this<observers> {
   descriptor inotify_;
   std::vector<std::shared_ptr<observer>> all_;
   std::vector<std::shared_ptr<peer>> participants_;
-  spi::runtime::timer timer_ = 0;    // what was seen changes by itself
-  spi::runtime::timer settled_ = 0;  // what was written is to be seen
+  spi::runtime::timer timer_ = 0;
+  spi::runtime::timer second_timer_ = 0;  // 0: none
+  std::size_t second_looks_ = 0;          // how many there were since the latest write
 };
 
 }  // namespace holdfast::sqlite
