@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 namespace holdfast::file {
 namespace {
@@ -19,6 +21,8 @@ constexpr std::array<std::chrono::nanoseconds, 4> ladder{1ms, 5ms, 20ms, 100ms};
 
 // How long a ring that never came may go unnoticed: inotify knows nothing of other machines.
 constexpr std::chrono::nanoseconds local_look = 5s, remote_look = 500ms, deaf_look = 20ms;
+
+constexpr std::uint64_t no_ticket = std::numeric_limits<std::uint64_t>::max();
 
 constexpr std::uint32_t heard = IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_DONT_FOLLOW;
 
@@ -44,7 +48,7 @@ void doorbell::join(const std::string& name, const spi::owner_id& id) {
   std::lock_guard lock(mutex_);
   line& l = lines_.try_emplace(name, line{-1, 0, ladder.size(), {}}).first->second;
   if (l.wd < 0) listen(name, l);
-  if (find_place(l.places, id) == l.places.end()) l.places.push_back({id, l.rings, {}});
+  if (find_place(l.places, id) == l.places.end()) l.places.push_back({id, no_ticket, l.rings, {}});
 }
 
 void doorbell::part(const std::string& name, const spi::owner_id& id, parting how) {
@@ -59,10 +63,8 @@ void doorbell::part(const std::string& name, const spi::owner_id& id, parting ho
     l->places.erase(gone);
     if (l->places.empty()) {
       close(name, *l);
-    } else if (place& next = l->places.front(); how == parting::made_way && next.watch && next.seen != l->rings) {
-      // What rang while it was not the first may have been for it.
-      next.seen = l->rings;
-      woken.push_back(std::move(next.watch));
+    } else if (how == parting::made_way) {
+      wake_first_if_it_rang(*l, woken);  // what rang while it was not the first may have been for it
     }
   }
   fire(woken);
@@ -82,17 +84,37 @@ std::uint64_t doorbell::rings(const std::string& name) const {
   return found == lines_.end() ? 0 : found->second.rings;
 }
 
-void doorbell::tried_in_vain(const std::string& name, const spi::owner_id& id, std::uint64_t rings_before) {
-  std::lock_guard lock(mutex_);
-  line* l = find(name);
-  if (l == nullptr) return;
-  const auto who = find_place(l->places, id);
-  if (who == l->places.end()) return;
-  who->seen = rings_before;
-  if (who != l->places.begin() || l->looks_after_close == ladder.size()) return;
-  engine_.at(engine_.now() + ladder[l->looks_after_close++], [weak = weak_from_this(), name] {
-    if (const auto self = weak.lock()) self->ring_again(name);
-  });
+void doorbell::tried_in_vain(const std::string& name, const spi::owner_id& id, std::uint64_t ticket,
+                             std::uint64_t rings_before) {
+  wakes woken;
+  {
+    std::lock_guard lock(mutex_);
+    line* l = find(name);
+    if (l == nullptr) return;
+    const auto who = find_place(l->places, id);
+    if (who == l->places.end()) return;
+    who->seen = rings_before;
+    if (std::exchange(who->ticket, ticket) != ticket) {
+      // Threads may join in one order and draw in another. Only the lowest ticket can come in: to wake any other would
+      // be to wake nobody.
+      std::stable_sort(l->places.begin(), l->places.end(),
+                       [](const place& a, const place& b) { return a.ticket < b.ticket; });
+      wake_first_if_it_rang(*l, woken);
+    }
+    if (l->places.front().id == id && l->looks_after_close != ladder.size()) {
+      engine_.at(engine_.now() + ladder[l->looks_after_close++], [weak = weak_from_this(), name] {
+        if (const auto self = weak.lock()) self->ring_again(name);
+      });
+    }
+  }
+  fire(woken);
+}
+
+void doorbell::wake_first_if_it_rang(line& l, wakes& woken) {
+  place& first = l.places.front();
+  if (!first.watch || first.seen == l.rings) return;
+  first.seen = l.rings;
+  woken.push_back(std::move(first.watch));
 }
 
 void doorbell::watch(const std::string& name, const spi::owner_id& id, spi::completion<spi::wake> done) {
@@ -146,9 +168,7 @@ void doorbell::listen(const std::string& name, line& l) {
 
 void doorbell::ring(line& l, wakes& woken) {
   ++l.rings;
-  if (l.places.empty() || !l.places.front().watch) return;
-  l.places.front().seen = l.rings;
-  woken.push_back(std::move(l.places.front().watch));
+  if (!l.places.empty()) wake_first_if_it_rang(l, woken);
 }
 
 doorbell::line* doorbell::find(const std::string& name) {

@@ -26,7 +26,7 @@ class doorbell : public std::enable_shared_from_this<doorbell> {
   doorbell(spi::runtime& engine, std::shared_ptr<const directory> where);
   ~doorbell();
 
-  /// Starts to listen for a claim; again where the file was removed. Behind those that joined before.
+  /// Starts to listen for a claim; again where the file was removed.
   void join(const std::string& name, const spi::owner_id& id);
   enum class parting {
     alone,     ///< It is in and lets nobody in beside it: its leaving will ring.
@@ -37,7 +37,9 @@ class doorbell : public std::enable_shared_from_this<doorbell> {
 
   /// How often the bell rang. Ask before an attempt and tell after it.
   std::uint64_t rings(const std::string& name) const;
-  void tried_in_vain(const std::string& name, const spi::owner_id& id, std::uint64_t rings_before);
+  /// `ticket`: the lowest of this client is the one to wake.
+  void tried_in_vain(const std::string& name, const spi::owner_id& id, std::uint64_t ticket,
+                     std::uint64_t rings_before);
 
   void watch(const std::string& name, const spi::owner_id& id, spi::completion<spi::wake> done);
   /// When to look again although nothing was heard: soon, where nothing can be heard.
@@ -46,6 +48,7 @@ class doorbell : public std::enable_shared_from_this<doorbell> {
  private:
   struct place {
     spi::owner_id id;
+    std::uint64_t ticket;    // the largest number before it is known
     std::uint64_t seen = 0;  // rings before its latest attempt
     spi::completion<spi::wake> watch;
   };
@@ -53,7 +56,7 @@ class doorbell : public std::enable_shared_from_this<doorbell> {
     int wd = -1;
     std::uint64_t rings = 0;
     std::size_t looks_after_close;  // of the ladder; at its end: none due
-    std::vector<place> places;
+    std::vector<place> places;      // by ticket
   };
   using wakes = std::vector<spi::completion<spi::wake>>;
 
@@ -62,6 +65,7 @@ class doorbell : public std::enable_shared_from_this<doorbell> {
   void listen(const std::string& name, line& l);
   void close(const std::string& name, line& l);
   static void ring(line& l, wakes& woken);
+  static void wake_first_if_it_rang(line& l, wakes& woken);
   line* find(const std::string& name);
 
   void on_events();

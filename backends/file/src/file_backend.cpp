@@ -132,7 +132,7 @@ result<step> file_backend::attempt_from_line(const spi::entry_request& request, 
   const bool patient = engine_.now() - mine.in_line_since < patience;
   auto outcome = mine.file->try_enter_from_line(request, describe(claim),
                                                 patient ? lock_file::order::in_turn : lock_file::order::any_time);
-  if (outcome && *outcome == step::busy) bell_->tried_in_vain(claim.name, claim.id, rings);
+  if (outcome && *outcome == step::busy) bell_->tried_in_vain(claim.name, claim.id, mine.file->ticket(), rings);
   return outcome;
 }
 

@@ -46,6 +46,7 @@ class lock_file {
   /// Gets a place in line, to be woken by the doorbell. False: the guard is busy; try again soon.
   result<bool> line_up(const holder& who);
   bool in_line() const noexcept { return ticket_ != 0; }
+  std::uint64_t ticket() const noexcept { return ticket_; }
   /// Would leave() change anything but a grant?
   bool is_lining_up() const noexcept { return ticket_ != 0 || watching_; }
   /// One attempt of one in line.

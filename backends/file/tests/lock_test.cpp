@@ -1,5 +1,6 @@
 #include "file_fixture.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <thread>
 
@@ -119,6 +120,7 @@ TEST_F(file_store, blocking_and_watching_claims_stand_in_one_line) {
   int counter = 0;
   std::uint64_t last_token = 0;
   bool ordered = true;
+  std::chrono::nanoseconds longest{0};
   {
     std::vector<std::jthread> all;
     for (int t = 0; t != threads; ++t) {
@@ -126,7 +128,9 @@ TEST_F(file_store, blocking_and_watching_claims_stand_in_one_line) {
         member& mine = t % 2 == 0 ? one : two;
         for (int i = 0; i != rounds; ++i) {
           const auto c = mutex_claim();
+          const auto began = mine.engine.now();
           const auto grant = t < threads / 2 ? mine.wait(c) : mine.wait_by_watching(c);
+          longest = std::max<std::chrono::nanoseconds>(longest, mine.engine.now() - began);
           ++counter;
           ordered = ordered && grant.first_token.value() > last_token;
           last_token = grant.first_token.value();
@@ -137,6 +141,7 @@ TEST_F(file_store, blocking_and_watching_claims_stand_in_one_line) {
   }
   EXPECT_EQ(counter, threads * rounds);
   EXPECT_TRUE(ordered);
+  EXPECT_LT(longest, 2s) << "somebody was not woken and went by his patience";
   EXPECT_TRUE(one.inspect().empty());
 }
 
