@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 
 namespace holdfast::file {
 namespace {
@@ -125,6 +126,11 @@ result<std::vector<std::string>> directory::file_names() const {
   }
   if (errno != 0) return from_errno(errno, "listing " + path_);
   return names;
+}
+
+result<void> directory::replace(const std::string& file_name, const std::string& with) const {
+  if (::renameat(fd_.get(), with.c_str(), fd_.get(), file_name.c_str()) == 0) return {};
+  return from_errno(errno, "replacing " + path_ + "/" + file_name);
 }
 
 }  // namespace holdfast::file

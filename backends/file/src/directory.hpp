@@ -34,6 +34,8 @@ class directory {
   /// The lock file, made (0600) for locking. Refuses symbolic links, other owners, what is not a plain file.
   result<descriptor> open_file(const std::string& file_name, use what) const;
   result<std::vector<std::string>> file_names() const;
+  /// Puts one file in the place of another, in one step.
+  result<void> replace(const std::string& file_name, const std::string& with) const;
 
  private:
   directory() = default;

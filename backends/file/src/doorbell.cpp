@@ -24,15 +24,14 @@ constexpr std::chrono::nanoseconds local_look = 5s, remote_look = 500ms, deaf_lo
 
 constexpr std::uint64_t no_ticket = std::numeric_limits<std::uint64_t>::max();
 
+// Most locks are held for less: those never pay for listening to their removal.
+constexpr auto soon = 50ms;
+
 constexpr std::uint32_t heard = IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_DONT_FOLLOW;
 
 template <class Places>
 auto find_place(Places& places, const spi::owner_id& id) {
   return std::find_if(places.begin(), places.end(), [&](const auto& p) { return p.id == id; });
-}
-
-void fire(std::vector<spi::completion<spi::wake>>& woken) {
-  for (auto& watch : woken) watch(spi::wake(spi::look_again{}));
 }
 
 }  // namespace
@@ -44,15 +43,70 @@ doorbell::~doorbell() {
   if (inotify_) engine_.forget(inotify_.get());
 }
 
+void doorbell::listen_for_removals_soon(removal removed) {
+  // Where inotify does not hear of other machines, the next renewal finds it.
+  if (removals_due_.load() || removals_due_.exchange(true) || where_->is_remote()) return;
+  {
+    std::lock_guard lock(removal_mutex_);
+    removed_ = std::move(removed);
+  }
+  engine_.at(engine_.now() + soon, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->start_removals();
+  });
+}
+
+void doorbell::start_removals() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!start()) return;  // the next renewal finds it
+    directory_wd_ = ::inotify_add_watch(inotify_.get(), where_->path().c_str(), IN_DELETE | IN_MOVED_TO | IN_ONLYDIR);
+  }
+  tell_removed({""});
+}
+
+void doorbell::tell_removed(const std::vector<std::string>& file_names) {
+  std::lock_guard lock(removal_mutex_);
+  if (!removed_) return;
+  for (const std::string& file_name : file_names) removed_(file_name);
+}
+
+void doorbell::end_removals() noexcept {
+  std::lock_guard lock(removal_mutex_);
+  removed_ = nullptr;
+}
+
 void doorbell::join(const std::string& name, const spi::owner_id& id) {
   std::lock_guard lock(mutex_);
   line& l = lines_.try_emplace(name, line{-1, 0, ladder.size(), {}}).first->second;
   if (l.wd < 0) listen(name, l);
-  if (find_place(l.places, id) == l.places.end()) l.places.push_back({id, no_ticket, l.rings, {}});
+  if (find_place(l.places, id) == l.places.end()) l.places.push_back({id, no_ticket, l.rings, {}, false});
+}
+
+doorbell::watches doorbell::move_to_new_file(const std::string& name) {
+  watches woken;
+  std::lock_guard lock(mutex_);
+  line* l = find(name);
+  if (l == nullptr || l->wd < 0) return woken;
+  const int before = std::exchange(l->wd, -1);
+  listen(name, *l);
+  if (l->wd == before) return woken;
+  // The kernel takes this watch away by itself only when nobody has the old file open any more.
+  names_.erase(before);
+  ::inotify_rm_watch(inotify_.get(), before);
+  for (place& each : l->places) {
+    each.ticket = no_ticket;
+    each.moved = !each.watch;
+    if (each.watch) woken.push_back(std::move(each.watch));
+  }
+  return woken;
+}
+
+void doorbell::end(watches& woken) {
+  for (auto& watch : woken) watch(spi::wake(spi::look_again{}));
 }
 
 void doorbell::part(const std::string& name, const spi::owner_id& id, parting how) {
-  wakes woken;
+  watches woken;
   {
     std::lock_guard lock(mutex_);
     line* l = find(name);
@@ -67,7 +121,7 @@ void doorbell::part(const std::string& name, const spi::owner_id& id, parting ho
       wake_first_if_it_rang(*l, woken);  // what rang while it was not the first may have been for it
     }
   }
-  fire(woken);
+  end(woken);
 }
 
 void doorbell::close(const std::string& name, line& l) {
@@ -86,7 +140,7 @@ std::uint64_t doorbell::rings(const std::string& name) const {
 
 void doorbell::tried_in_vain(const std::string& name, const spi::owner_id& id, std::uint64_t ticket,
                              std::uint64_t rings_before) {
-  wakes woken;
+  watches woken;
   {
     std::lock_guard lock(mutex_);
     line* l = find(name);
@@ -107,10 +161,10 @@ void doorbell::tried_in_vain(const std::string& name, const spi::owner_id& id, s
       });
     }
   }
-  fire(woken);
+  end(woken);
 }
 
-void doorbell::wake_first_if_it_rang(line& l, wakes& woken) {
+void doorbell::wake_first_if_it_rang(line& l, watches& woken) {
   place& first = l.places.front();
   if (!first.watch || first.seen == l.rings) return;
   first.seen = l.rings;
@@ -118,14 +172,14 @@ void doorbell::wake_first_if_it_rang(line& l, wakes& woken) {
 }
 
 void doorbell::watch(const std::string& name, const spi::owner_id& id, spi::completion<spi::wake> done) {
-  wakes woken;
+  watches woken;
   {
     std::lock_guard lock(mutex_);
     line* l = find(name);
     const auto who = l == nullptr ? std::vector<place>::iterator() : find_place(l->places, id);
     if (l == nullptr || who == l->places.end()) {
       woken.push_back(std::move(done));  // not in line: nothing to wait for
-    } else if (who == l->places.begin() && who->seen != l->rings) {
+    } else if (std::exchange(who->moved, false) || (who == l->places.begin() && who->seen != l->rings)) {
       who->seen = l->rings;
       woken.push_back(std::move(done));
     } else {
@@ -133,7 +187,7 @@ void doorbell::watch(const std::string& name, const spi::owner_id& id, spi::comp
       if (done) woken.push_back(std::move(done));
     }
   }
-  fire(woken);
+  end(woken);
 }
 
 spi::time_point doorbell::look_again() const {
@@ -166,7 +220,7 @@ void doorbell::listen(const std::string& name, line& l) {
   }
 }
 
-void doorbell::ring(line& l, wakes& woken) {
+void doorbell::ring(line& l, watches& woken) {
   ++l.rings;
   if (!l.places.empty()) wake_first_if_it_rang(l, woken);
 }
@@ -178,25 +232,34 @@ doorbell::line* doorbell::find(const std::string& name) {
 
 void doorbell::on_events() {
   alignas(inotify_event) char buffer[16 * 1024];
-  wakes woken;
+  watches woken;
+  std::vector<std::string> removed;
   {
     std::lock_guard lock(mutex_);
     for (;;) {
       const auto got = ::read(inotify_.get(), buffer, sizeof buffer);
       if (got <= 0) break;
-      read_events(buffer, buffer + got, woken);
+      read_events(buffer, buffer + got, woken, removed);
     }
   }
-  fire(woken);
+  // First those who lose something: the others may be about to take it.
+  if (!removed.empty()) tell_removed(removed);
+  end(woken);
 }
 
-void doorbell::read_events(const char* begin, const char* end, wakes& woken) {
+void doorbell::read_events(const char* begin, const char* end, watches& woken, std::vector<std::string>& removed) {
   while (begin < end) {
     inotify_event event{};
     std::memcpy(&event, begin, sizeof event);
+    const char* const file_name = begin + sizeof event;
     begin += sizeof event + event.len;
     if ((event.mask & IN_Q_OVERFLOW) != 0) {
       for (auto& [name, l] : lines_) ring(l, woken);
+      removed.emplace_back();
+      continue;
+    }
+    if (event.wd == directory_wd_) {
+      if (event.len != 0) removed.emplace_back(file_name);
       continue;
     }
     const auto named = names_.find(event.wd);
@@ -212,12 +275,12 @@ void doorbell::read_events(const char* begin, const char* end, wakes& woken) {
 }
 
 void doorbell::ring_again(const std::string& name) {
-  wakes woken;
+  watches woken;
   {
     std::lock_guard lock(mutex_);
     if (line* l = find(name)) ring(*l, woken);
   }
-  fire(woken);
+  end(woken);
 }
 
 }  // namespace holdfast::file

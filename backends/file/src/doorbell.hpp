@@ -5,7 +5,9 @@
 
 #include <holdfast/backend.hpp>
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,7 +17,7 @@
 namespace holdfast::file {
 
 /// Wakes those of this client's claims that stand in line, one per name at a time, when the lock file says so: a
-/// release changes its times, and a holder that dies closes it.
+/// release changes its times, and a holder that dies closes it. And hears of lock files that are removed or replaced.
 ///
 /// The kernel reports the closing a moment before it ends the lock. Who looks in vain after one is therefore woken
 /// again after 1, 5, 20 and 100 ms.
@@ -26,12 +28,24 @@ class doorbell : public std::enable_shared_from_this<doorbell> {
   doorbell(spi::runtime& engine, std::shared_ptr<const directory> where);
   ~doorbell();
 
+  /// Calls `removed`, on the reactor thread, with the name of each lock file that is removed or replaced from a moment
+  /// after the first call on; at the beginning, and whenever in doubt, with an empty one: any may have been.
+  using removal = std::function<void(const std::string& file_name)>;
+  void listen_for_removals_soon(removal removed);
+  /// No call of `removed` runs or starts after this returned.
+  void end_removals() noexcept;
+
   /// Starts to listen for a claim; again where the file was removed.
   void join(const std::string& name, const spi::owner_id& id);
   enum class parting {
     alone,     ///< It is in and lets nobody in beside it: its leaving will ring.
     made_way,  ///< It gave up, or others may come in beside it.
   };
+  /// There is another file of this name: listens to that one. All claims that wait must go there; their watches are
+  /// returned to be ended, with nothing locked.
+  using watches = std::vector<spi::completion<spi::wake>>;
+  [[nodiscard]] watches move_to_new_file(const std::string& name);
+  static void end(watches& woken);
   /// The claim does not wait any more: its watch, if there is one, ends.
   void part(const std::string& name, const spi::owner_id& id, parting how);
 
@@ -51,6 +65,7 @@ class doorbell : public std::enable_shared_from_this<doorbell> {
     std::uint64_t ticket;    // the largest number before it is known
     std::uint64_t seen = 0;  // rings before its latest attempt
     spi::completion<spi::wake> watch;
+    bool moved = false;  // to a new file, and not told yet
   };
   struct line {
     int wd = -1;
@@ -58,18 +73,19 @@ class doorbell : public std::enable_shared_from_this<doorbell> {
     std::size_t looks_after_close;  // of the ladder; at its end: none due
     std::vector<place> places;      // by ticket
   };
-  using wakes = std::vector<spi::completion<spi::wake>>;
 
   // With mutex_ held:
   bool start();
   void listen(const std::string& name, line& l);
   void close(const std::string& name, line& l);
-  static void ring(line& l, wakes& woken);
-  static void wake_first_if_it_rang(line& l, wakes& woken);
+  static void ring(line& l, watches& woken);
+  static void wake_first_if_it_rang(line& l, watches& woken);
   line* find(const std::string& name);
 
   void on_events();
-  void read_events(const char* begin, const char* end, wakes& woken);
+  void start_removals();
+  void tell_removed(const std::vector<std::string>& file_names);
+  void read_events(const char* begin, const char* end, watches& woken, std::vector<std::string>& removed);
   void ring_again(const std::string& name);
 
   spi::runtime& engine_;
@@ -80,6 +96,11 @@ class doorbell : public std::enable_shared_from_this<doorbell> {
   bool deaf_ = false;
   std::unordered_map<std::string, line> lines_;
   std::unordered_map<int, std::string> names_;  // by watch descriptor
+  int directory_wd_ = -1;
+
+  std::atomic<bool> removals_due_{false};
+  std::mutex removal_mutex_;  // held while removed_ runs
+  removal removed_;
 };
 
 }  // namespace holdfast::file

@@ -1,5 +1,6 @@
 #include "file_backend.hpp"
 
+#include "file_name.hpp"
 #include "inspection.hpp"
 #include "neighbours.hpp"
 #include "observation.hpp"
@@ -49,7 +50,10 @@ file_backend::file_backend(std::shared_ptr<const directory> where, spi::runtime&
   neighbours::add(this);
 }
 
-file_backend::~file_backend() { neighbours::remove(this); }
+file_backend::~file_backend() {
+  bell_->end_removals();
+  neighbours::remove(this);
+}
 
 template <class T, class Task>
 void file_backend::run(spi::caller from, spi::completion<T> done, Task task) {
@@ -64,6 +68,16 @@ void file_backend::enter(const spi::entry_request& request, spi::completion<spi:
 }
 
 result<spi::entry_result> file_backend::enter_now(const spi::entry_request& request) {
+  doorbell::watches moved;
+  const auto removals = removals_.load();
+  auto outcome = enter_now(request, moved);
+  doorbell::end(moved);
+  // A removal heard of before this grant stood among the held ones passed it over.
+  if (removals_.load() != removals) lose_removed(to_file_name(request.claim.name));
+  return outcome;
+}
+
+result<spi::entry_result> file_backend::enter_now(const spi::entry_request& request, doorbell::watches& moved) {
   const spi::claim& claim = request.claim;
   if (claim.kind == spi::kind::permits && claim.permits > claim.limit) {
     return {errc::invalid_argument, "'" + claim.name + "': " + std::to_string(claim.permits) +
@@ -75,6 +89,8 @@ result<spi::entry_result> file_backend::enter_now(const spi::entry_request& requ
   auto outcome = attempt(request, *mine);
   while (outcome && *outcome == step::stale) {
     mine->file.reset();
+    auto woken = bell_->move_to_new_file(claim.name);
+    std::move(woken.begin(), woken.end(), std::back_inserter(moved));
     outcome = attempt(request, *mine);
   }
   if (outcome && *outcome == step::taken) {
@@ -83,6 +99,7 @@ result<spi::entry_result> file_backend::enter_now(const spi::entry_request& requ
     const spi::granted grant = *mine->grant;
     lock.unlock();
     bell_->part(claim.name, claim.id, wants_all(claim) ? doorbell::parting::alone : doorbell::parting::made_way);
+    bell_->listen_for_removals_soon([this](const std::string& file_name) { lose_removed(file_name); });
     return spi::entry_result(grant);
   }
   const spi::time_point look_again = next_look(request, *mine);
@@ -218,6 +235,28 @@ void file_backend::evict_own(const std::string& name) {
     // Told while the kernel still has it locked for them: before the next one can get in.
     engine_.lost(id, loss::taken);
     leave_now(name, id);
+  }
+}
+
+void file_backend::lose_removed(const std::string& file_name) {
+  ++removals_;
+  // A cut name, or none, may stand for any.
+  const auto name = to_lock_name(file_name);
+  if (!name && !file_name.empty() && !is_cut(file_name)) return;
+  std::vector<std::pair<spi::owner_id, named_stake>> maybe;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, named] : stakes_) {
+      if (named.what->held && (!name || named.name == *name)) maybe.emplace_back(id, named);
+    }
+  }
+  for (const auto& [id, named] : maybe) {
+    {
+      std::lock_guard lock(named.what->mutex);
+      if (!named.what->grant || !named.what->file->was_removed()) continue;
+    }
+    engine_.lost(id, loss::taken);
+    leave_now(named.name, id);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <holdfast/backend.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -73,10 +74,12 @@ class file_backend final : public spi::backend {
   void run(spi::caller from, spi::completion<T> done, Task task);
 
   result<spi::entry_result> enter_now(const spi::entry_request& request);
+  result<spi::entry_result> enter_now(const spi::entry_request& request, doorbell::watches& moved);
   result<lock_file::step> attempt(const spi::entry_request& request, stake& mine);
   result<lock_file::step> attempt_from_line(const spi::entry_request& request, stake& mine);
   spi::time_point next_look(const spi::entry_request& request, const stake& mine) const;
   bool leave_now(const std::string& name, const spi::owner_id& id);
+  void lose_removed(const std::string& file_name);
   spi::renewal_outcome renew_one(const spi::claim& held);
   std::shared_ptr<stake> find(const spi::owner_id& id) const;
   std::shared_ptr<stake> find_or_make(const spi::claim& claim);
@@ -88,6 +91,7 @@ class file_backend final : public spi::backend {
   const std::uint64_t process_start_;
   const std::shared_ptr<doorbell> bell_;
   handle_cache idle_;
+  std::atomic<std::uint64_t> removals_{0};  // how often lose_removed began
 
   mutable std::mutex mutex_;  // guards stakes_
   std::unordered_map<spi::owner_id, named_stake, owner_hash> stakes_;

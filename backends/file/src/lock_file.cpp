@@ -38,10 +38,18 @@ lock_file::lock_file(std::shared_ptr<const directory> where, std::string name, d
 result<lock_file::step> lock_file::try_enter(const spi::entry_request& request, const holder& who) {
   // Readers and permits would slip in beside their like for ever while somebody waits for all of them to go.
   if (!wants_all(request.claim) && is_locked(fd_.get(), waiting_bytes)) {
+    if (was_removed()) return step::stale;
     if (auto refused = clash(request.claim)) return *refused;
     return step::busy;
   }
-  return take(request, who);
+  return take_if_current(request, who);
+}
+
+result<lock_file::step> lock_file::take_if_current(const spi::entry_request& request, const holder& who) {
+  auto outcome = take(request, who);
+  // Whoever holds a file that was removed is not in the way of those who use the one made since.
+  if ((!outcome || *outcome == step::busy) && was_removed()) return step::stale;
+  return outcome;
 }
 
 result<lock_file::step> lock_file::wait_and_enter(const spi::entry_request& request, const holder& who) {
@@ -49,10 +57,11 @@ result<lock_file::step> lock_file::wait_and_enter(const spi::entry_request& requ
     auto first = try_enter(request, who);
     if (!first || *first != step::busy) return first;
   } else if (auto refused = clash(request.claim)) {
-    return *refused;
+    return was_removed() ? result<step>(step::stale) : *refused;
   }
   auto drawn = draw(who, guarding::waits);
   if (!drawn) return drawn.error();
+  if (was_removed()) return step::stale;
   int error = wait_lock(fd_.get(), ticket_byte(ticket_ - 1), lock_type::read);
   if (error == 0)
     error = wait_lock(fd_.get(), use_of(request.claim), wants_all(request.claim) ? lock_type::write : lock_type::read);
@@ -72,10 +81,8 @@ result<lock_file::step> lock_file::try_enter_from_line(const spi::entry_request&
   int error = 0;
   if (how == order::in_turn) error = try_lock(fd_.get(), ticket_byte(ticket_ - 1), lock_type::read);
   if (error != 0 && error != EAGAIN) return locking_failed(error);
-  auto outcome = error == 0 ? take(request, who) : step::busy;
-  // Whoever holds a file that was removed is not in the way of those who use the one made since.
-  if (outcome && *outcome == step::busy && was_removed()) return step::stale;
-  return outcome;
+  if (error == EAGAIN) return was_removed() ? step::stale : step::busy;
+  return take_if_current(request, who);
 }
 
 void lock_file::leave() noexcept {

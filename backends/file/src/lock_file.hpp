@@ -64,6 +64,8 @@ class lock_file {
   /// shared_mutex. False: not possible now.
   result<bool> convert(spi::access to, const holder& who);
   bool is_exclusive() const noexcept { return exclusive_; }
+  /// Is there another file of this name by now, or none?
+  bool was_removed() const noexcept;
   /// Safe on the disk before it returns.
   result<void> raise(std::uint64_t floor);
 
@@ -76,7 +78,6 @@ class lock_file {
 
   lock_file(std::shared_ptr<const directory> where, std::string name, descriptor fd);
 
-  bool was_removed() const noexcept;
   result<bool> lock_guard(guarding how) const;
   void unlock_guard() const noexcept { unlock(fd_.get(), guard_byte); }
   void ring() noexcept;
@@ -85,6 +86,7 @@ class lock_file {
   result<bool> draw(const holder& who, guarding how);
 
   result<step> take(const spi::entry_request& request, const holder& who);
+  result<step> take_if_current(const spi::entry_request& request, const holder& who);
   result<step> try_use(const spi::claim& wanted) const;
   std::optional<failure> clash(const spi::claim& wanted) const;
   /// The use bytes are ours: now the record. May wait for the guard.

@@ -1,5 +1,6 @@
 #include "neighbours.hpp"
 
+#include "eviction.hpp"
 #include "file_backend.hpp"
 #include "inspection.hpp"
 
@@ -50,8 +51,13 @@ result<bool> evict(const directory& where, const std::string& name) {
   }
   const auto held = look_at(where, name);
   if (!held || held->holders.empty()) return false;
-  for (const participant& holder : held->holders) {
-    if (std::find(ours.begin(), ours.end(), holder.owner) == ours.end()) return held_elsewhere(name, holder);
+  const auto other = std::find_if(held->holders.begin(), held->holders.end(), [&](const participant& holder) {
+    return std::find(ours.begin(), ours.end(), holder.owner) == ours.end();
+  });
+  if (other != held->holders.end()) {
+    if (where.is_remote()) return held_elsewhere(name, *other);
+    const auto replaced = replace_lock_file(where, name);
+    if (!replaced || !*replaced) return replaced;
   }
   for (file_backend* client : sharing) client->evict_own(name);
   return true;

@@ -9,7 +9,7 @@ namespace holdfast::file {
 class directory;
 class file_backend;
 
-/// The clients of this process, of all directories: a lock can be taken away only by the process that has it.
+/// The clients of this process, of all directories: what they hold can be taken from them here and now.
 ///
 /// Thread safety: safe.
 namespace neighbours {
@@ -17,8 +17,9 @@ namespace neighbours {
 void add(file_backend* client);
 void remove(file_backend* client);  ///< Waits for an eviction that touches it.
 
-/// Ends the holds on a name if all are this process's. False: nobody holds it. errc::unsupported: another process does;
-/// nothing is changed.
+/// Ends every hold on a name. False: nobody holds it. This process's are told before the next one can get in. Another
+/// process cannot be made to unlock its file, so that is replaced; it hears of it a moment later. errc::unsupported:
+/// another process holds it and the file system is remote, where nobody would hear of it; nothing is changed.
 result<bool> evict(const directory& where, const std::string& name);
 
 }  // namespace neighbours

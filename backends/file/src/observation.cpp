@@ -11,7 +11,7 @@ namespace holdfast::file {
 namespace {
 
 constexpr std::chrono::milliseconds pause{250};
-constexpr std::uint32_t heard = IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE;
+constexpr std::uint32_t heard = IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_TO;
 
 }  // namespace
 

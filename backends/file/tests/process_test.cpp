@@ -50,19 +50,6 @@ TEST_F(file_store, a_stopped_waiter_holds_up_those_behind_it_for_a_while_only) {
   EXPECT_GT(other.granted_reply(), 0u);
 }
 
-TEST_F(file_store, the_lock_of_another_process_cannot_be_evicted_and_the_text_says_how_it_ends) {
-  holder_process other = holder_process::connected(url());
-  other.granted("acquire mutex a");
-  const auto said = one.evict("a");
-  ASSERT_FALSE(said);
-  EXPECT_EQ(said.error().code, errc::unsupported);
-  const std::string pid = std::to_string(other.pid());
-  EXPECT_NE(said.error().detail.find("held by process " + pid), std::string::npos) << said.error().detail;
-  EXPECT_NE(said.error().detail.find("kill " + pid), std::string::npos) << said.error().detail;
-  EXPECT_TRUE(one.is_busy(mutex_claim()));
-  EXPECT_EQ(other.ask("valid"), "yes");
-}
-
 TEST_F(file_store, processes_of_all_kinds_see_each_other) {
   holder_process other = holder_process::connected(url());
   other.granted("acquire mutex a");

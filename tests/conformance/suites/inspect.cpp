@@ -179,10 +179,6 @@ TEST_P(inspect_conformance, evicting_another_process_makes_it_lose_its_lease) {
   const std::string name = unique_name("evict-process");
   holder_process other = start_holder(1500ms);
   const std::uint64_t token = other.granted("acquire mutex " + name);
-  if (!store().evicts_other_processes()) {
-    EXPECT_TRUE(throws(errc::unsupported, [&] { c.evict(name); }));
-    GTEST_SKIP() << "this store cannot take a lock from another process";
-  }
   EXPECT_TRUE(c.evict(name));
   mutex m(c, name);
   EXPECT_GT(m.acquire({.wait = live_timeout}).token().value(), token);

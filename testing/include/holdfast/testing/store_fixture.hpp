@@ -31,8 +31,6 @@ class store_fixture {
   virtual bool expires_paused_holders() const { return true; }
   /// A waiting writer is ahead of readers that come later.
   virtual bool queues_writers() const { return true; }
-  /// Can evict() take a lock from another process? A kernel lock ends only with its holder: errc::unsupported there.
-  virtual bool evicts_other_processes() const { return true; }
 
   virtual client make_client(client_options options = {}, std::size_t index = 0) const;
   /// Makes whoever holds `name` lose it, at the store.
