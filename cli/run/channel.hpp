@@ -8,12 +8,11 @@
 
 namespace holdfast::cli {
 
-/// What supervisor and keeper tell each other.
+/// What the supervisor tells the keeper.
 struct message {
   enum class kind : std::uint8_t {
-    signal,   ///< To the keeper: a signal reached the supervisor.
-    resumed,  ///< To the keeper: the supervisor was continued.
-    started,  ///< To the supervisor: the command is about to run; the ledger is worth watching.
+    signal,   ///< A signal reached the supervisor.
+    resumed,  ///< The supervisor was continued.
   };
   enum class origin : std::uint8_t {
     process,   ///< Somebody called kill on us alone, for all we know.
@@ -25,7 +24,8 @@ struct message {
   std::int32_t signal = 0;
 };
 
-/// One end of a line between the two. When the process at the other end is gone, however it went, reading says so.
+/// One end of a line between supervisor and keeper. When the process at the other end is gone, however it went, reading
+/// says so.
 class channel {
  public:
   explicit channel(unique_fd fd) noexcept : fd_(std::move(fd)) {}

@@ -13,16 +13,15 @@ std::optional<order> inbox::next() {
   return next_of_supervisor();
 }
 
+void inbox::drop_signals() {
+  while (next_signal(signals_)) {
+  }
+}
+
 std::optional<order> inbox::next_of_supervisor() {
-  while (const auto text = supervisor_.receive()) {
-    switch (text->what) {
-      case message::kind::signal:
-        return order{.what = order::kind::signal, .signal = text->signal, .from = text->from};
-      case message::kind::resumed:
-        return order{.what = order::kind::resumed};
-      case message::kind::started:
-        break;  // Only ever sent the other way.
-    }
+  if (const auto text = supervisor_.receive()) {
+    if (text->what == message::kind::resumed) return order{.what = order::kind::resumed};
+    return order{.what = order::kind::signal, .signal = text->signal, .from = text->from};
   }
   if (supervisor_.other_end_gone() && !told_gone_) {
     told_gone_ = true;

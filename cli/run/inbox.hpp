@@ -28,7 +28,7 @@ class inbox {
   int supervisor_fd() const noexcept { return supervisor_.fd(); }
   int signal_fd() const noexcept { return signals_.get(); }
   std::optional<order> next();  ///< Does not block.
-  void tell(const message& text) { supervisor_.send(text); }
+  void drop_signals();          ///< Forgets those of our own that have come.
 
  private:
   std::optional<order> next_of_supervisor();

@@ -8,6 +8,7 @@
 
 #include <holdfast/client.hpp>
 
+#include <malloc.h>
 #include <poll.h>
 #include <sys/prctl.h>
 
@@ -53,6 +54,8 @@ int keep(const run_request& request, const inherited_signals& before, ledger& bo
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     // Not the supervisor's name, so that `pkill -KILL holdfast` does not end both at once.
     ::prctl(PR_SET_NAME, "lock-keeper");
+    // The library's few threads allocate little; a heap for each of them would cost more at start than it ever saves.
+    ::mallopt(M_ARENA_MAX, 1);
     inbox orders(std::move(supervisor), listen_as_keeper(before));
     return keep_lock(request, before, book, orders);
   });

@@ -1,5 +1,6 @@
 #include "signals.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <initializer_list>
 #include <system_error>
@@ -8,6 +9,10 @@ namespace holdfast::cli {
 namespace {
 
 constexpr std::initializer_list<int> passed_on{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+/// What caught_signals caught, a bit per number: a handler can reach nothing else.
+std::atomic<unsigned> caught{0};
+static_assert(std::atomic<unsigned>::is_always_lock_free);
 
 unique_fd listen(const sigset_t& heard, const sigset_t& blocked) {
   if (::sigprocmask(SIG_BLOCK, &blocked, nullptr) != 0) {
@@ -34,21 +39,45 @@ sigset_t heard_signals(const inherited_signals& before) {
 inherited_signals::inherited_signals() noexcept {
   ::sigprocmask(SIG_BLOCK, nullptr, &mask_);
   ::sigaction(SIGCHLD, nullptr, &child_);
-}
-
-sigset_t inherited_signals::forwarded() const noexcept {
-  sigset_t set;
-  ::sigemptyset(&set);
+  ::sigemptyset(&forwarded_);
   for (const int n : passed_on) {
     struct sigaction now{};
-    if (::sigaction(n, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) ::sigaddset(&set, n);
+    if (::sigaction(n, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) ::sigaddset(&forwarded_, n);
   }
-  return set;
 }
 
 void inherited_signals::restore() const noexcept {
   ::sigaction(SIGCHLD, &child_, nullptr);
   ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
+}
+
+caught_signals::caught_signals(const inherited_signals& before) noexcept : forwarded_(before.forwarded()) {
+  caught = 0;
+  struct sigaction catching{};
+  catching.sa_handler = [](int number) { caught |= 1U << number; };
+  ::sigfillset(&catching.sa_mask);
+  for (const int n : passed_on) {
+    if (::sigismember(&forwarded_, n) == 1) ::sigaction(n, &catching, nullptr);
+  }
+  ::sigprocmask(SIG_UNBLOCK, &forwarded_, nullptr);
+}
+
+caught_signals::~caught_signals() { block(); }
+
+void caught_signals::block() const noexcept {
+  ::sigprocmask(SIG_BLOCK, &forwarded_, nullptr);
+  struct sigaction normal{};
+  normal.sa_handler = SIG_DFL;
+  for (const int n : passed_on) {
+    if (::sigismember(&forwarded_, n) == 1) ::sigaction(n, &normal, nullptr);
+  }
+}
+
+void caught_signals::replay() const noexcept {
+  block();
+  for (const int n : passed_on) {
+    if ((caught & (1U << n)) != 0) ::kill(::getpid(), n);
+  }
 }
 
 unique_fd listen_as_supervisor(const inherited_signals& before) {

@@ -15,7 +15,7 @@
 namespace holdfast::cli {
 namespace {
 
-/// The environment with two variables of ours, made before the fork: afterwards nothing may be allocated.
+/// The environment with two variables of ours, made before the child: it may not allocate.
 class command_environment {
  public:
   command_environment(const std::string& name, fencing_token token)
@@ -37,16 +37,26 @@ class command_environment {
   std::vector<char*> variables_;
 };
 
-[[noreturn]] void become(char* const* words, char* const* variables, const inherited_signals& before, pid_t keeper) {
+/// What the child has to know, as it may not look for it.
+struct birth {
+  char* const* words;
+  char* const* variables;
+  const inherited_signals& before;
+  const caught_signals& missed;
+  pid_t keeper;
+};
+
+[[noreturn]] void become_command(const birth& self) {
+  self.missed.replay();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // The keeper may have died before that was said.
-  if (::getppid() != keeper) ::_exit(exit_code::lost);
-  before.restore();
-  ::execvpe(words[0], words, variables);
+  if (::getppid() != self.keeper) ::_exit(exit_code::lost);
+  self.before.restore();
+  ::execvpe(self.words[0], self.words, self.variables);
 
   const int problem = errno;
   char text[1024] = "cannot run '";
-  std::strncat(text, words[0], sizeof text - 256);
+  std::strncat(text, self.words[0], sizeof text - 256);
   std::strcat(text, "': ");
   std::strcat(text, ::strerrordesc_np(problem));
   say(text);
@@ -57,10 +67,13 @@ class command_environment {
 
 pid_t start_command(const run_request& request, fencing_token token, const inherited_signals& before) {
   const command_environment environment(request.name, token);
-  const pid_t keeper = ::getpid();
-  const pid_t command = ::fork();
+  const caught_signals missed(before);
+  const birth child{request.command.data(), environment.variables(), before, missed, ::getpid()};
+  // Not fork(): copying the page tables of a process with libraries and threads costs more than taking the lock. The
+  // child runs in our memory until it becomes the command, and this thread waits for that.
+  const pid_t command = ::vfork();
   if (command < 0) throw std::system_error(errno, std::generic_category(), "cannot start a process");
-  if (command == 0) become(request.command.data(), environment.variables(), before, keeper);
+  if (command == 0) become_command(child);
   return command;
 }
 

@@ -27,6 +27,7 @@
 namespace holdfast::cli {
 namespace {
 
+using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
 class supervisor {
@@ -38,16 +39,21 @@ class supervisor {
         tree_(tree),
         line_(std::move(line)),
         signals_(std::move(signals)),
+        timer_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)),
         keeper_(keeper),
-        leads_session_(::getsid(0) == ::getpid()) {}
+        leads_session_(::getsid(0) == ::getpid()) {
+    ring_at(lease_clock::now() + request.ttl / 2);
+  }
 
   int watch() {
     for (;;) {
       std::array<pollfd, 3> waits{{{signals_.get(), POLLIN, 0}, {line_.fd(), POLLIN, 0}, {timer_.get(), POLLIN, 0}}};
       ::poll(waits.data(), waits.size(), -1);
       if (const auto code = follow_signals()) return *code;
-      follow_keeper();
-      if (const auto code = look_at_clock(waits[2].revents != 0)) return *code;
+      // The line carries nothing this way; that the keeper is gone, SIGCHLD tells with more.
+      if (waits[1].revents != 0) line_.close();
+      if (waits[2].revents == 0) continue;
+      if (const auto code = look_at_clock()) return *code;
     }
   }
 
@@ -99,39 +105,31 @@ class supervisor {
     return exit_code::lost;
   }
 
-  void follow_keeper() {
-    while (const auto text = line_.receive()) {
-      if (text->what != message::kind::started) continue;
-      timer_ = unique_fd(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
-      arm(book_.valid_until());
-    }
-    // The line stays readable once the keeper is gone; SIGCHLD tells the rest.
-    if (line_.other_end_gone()) line_.close();
-  }
-
-  void arm(std::int64_t when) {
-    constexpr std::int64_t second = 1'000'000'000;
+  void ring_at(lease_clock::time_point when) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(when);
     itimerspec at{};
-    at.it_value.tv_sec = when / second;
-    at.it_value.tv_nsec = when % second;
+    at.it_value.tv_sec = seconds.time_since_epoch().count();
+    at.it_value.tv_nsec = (when - seconds).count();
     ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
   }
 
   /// A keeper that is stopped cannot renew, and cannot tell the command that the lease has run out.
-  std::optional<int> look_at_clock(bool rang) {
-    if (!rang) return std::nullopt;
-    using namespace std::chrono_literals;
+  std::optional<int> look_at_clock() {
     const auto now = lease_clock::now();
-    const auto until = lease_clock::time_point(lease_clock::duration(book_.valid_until()));
-    if (now < until) {
-      arm(book_.valid_until());
-      return std::nullopt;
+    // No lease obtained from now on ends before half its ttl has passed: looking that often needs no word of the
+    // keeper.
+    auto next = now + request_.ttl / 2;
+    if (book_.where() >= phase::running) {
+      next = lease_clock::time_point(lease_clock::duration(book_.valid_until()));
+      if (now >= next) {
+        // One that is only late gets a moment to act by itself, so that one of us speaks and not both.
+        const bool late = book_.where() == phase::running && now >= next + 250ms;
+        const auto keeper = find_process(keeper_);
+        if (late || (keeper && keeper->stopped())) return take_over();
+        next = now + 50ms;
+      }
     }
-    const auto keeper = find_process(keeper_);
-    // One that is only late gets a moment to act by itself, so that one of us speaks and not both.
-    const bool late = book_.where() == phase::running && now >= until + 250ms;
-    if (late || (keeper && keeper->stopped())) return take_over();
-    arm((now + 50ms).time_since_epoch().count());
+    ring_at(next);
     return std::nullopt;
   }
 
@@ -163,7 +161,10 @@ int supervise(const run_request& request) {
   auto [mine, keepers] = channel::make();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   unique_fd signals = listen_as_supervisor(before);
+  const caught_signals caught(before);
   const pid_t keeper = ::fork();
+  // In both: the keeper has missed what came before it was born; and what came for us alone would be lost.
+  caught.replay();
   if (keeper < 0) throw std::system_error(errno, std::generic_category(), "cannot start a process");
   if (keeper == 0) {
     mine.close();

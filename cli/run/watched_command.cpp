@@ -51,13 +51,15 @@ int watched_command::run(const inherited_signals& before) {
 void watched_command::start(const inherited_signals& before) {
   publish();
   book_.enter(phase::running);
-  orders_.tell({.what = message::kind::started});
   command_ = start_command(request_, held_.token(), before);
   // The command was born into the supervisor's process group because we are still in it. A stop signal that reached
-  // the group just before is known to us alone; other signals are in the inbox and are passed on from there.
+  // the group just before is known to us alone.
   if (const auto number = pending_stop()) ::kill(command_, *number);
-  // From here on what the terminal or `kill -PGID` sends goes to the command and not to us, SIGKILL included.
+  // From here on what the terminal or `kill -PGID` sends goes to the command and not to us, SIGKILL included. What came
+  // meanwhile it has.
   ::setpgid(0, 0);
+  orders_.drop_signals();
+  look_at_children();
 }
 
 int watched_command::watch(int loss_fd) {
@@ -65,15 +67,15 @@ int watched_command::watch(int loss_fd) {
   const auto look = std::chrono::duration_cast<std::chrono::milliseconds>(request_.ttl / 4);
   const int timeout = static_cast<int>(std::clamp<std::int64_t>(look.count(), 1, 60'000));
   for (;;) {
-    std::array<pollfd, 3> waits{
-        {{loss_fd, POLLIN, 0}, {orders_.signal_fd(), POLLIN, 0}, {orders_.supervisor_fd(), POLLIN, 0}}};
-    ::poll(waits.data(), waits.size(), timeout);
     const verdict now = follow_orders();
     // Before the exit code: a command whose lock was lost did not do its work under it, however it ended.
     if (is_lost()) return end_lost();
     if (now == verdict::orphaned) return end_orphaned();
     if (now == verdict::exited) return end_exited();
     publish();
+    std::array<pollfd, 3> waits{
+        {{loss_fd, POLLIN, 0}, {orders_.signal_fd(), POLLIN, 0}, {orders_.supervisor_fd(), POLLIN, 0}}};
+    ::poll(waits.data(), waits.size(), timeout);
   }
 }
 

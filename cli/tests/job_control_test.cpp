@@ -46,6 +46,33 @@ TEST_F(job_control, ctrl_c_ends_a_command_that_does_not_catch_it) {
   EXPECT_TRUE(is_free("n"));
 }
 
+TEST_F(job_control, ctrl_c_while_the_command_is_started_is_neither_lost_nor_doubled) {
+  // Ends a while after the first one, so that a second one would be seen; or after some seconds without any.
+  std::ofstream(path("script")) << "trap 'echo interrupted; told=yes' INT; told=; i=0; "
+                                   "while [ -z $told ] && [ $i -lt 3000000 ]; do i=$((i + 1)); done; i=0; "
+                                   "while [ $i -lt 20000 ]; do i=$((i + 1)); done; exit 6";
+  int completed = 0;
+  // Start-up takes some milliseconds; each round presses the key a little later than the one before.
+  for (std::chrono::microseconds delay{0}; delay < std::chrono::milliseconds(15);
+       delay += std::chrono::microseconds(150)) {
+    terminal job(how_.environment, {HOLDFAST_BINARY, "run", "n", "--", "sh", path("script")});
+    const auto when = std::chrono::steady_clock::now() + delay;
+    while (std::chrono::steady_clock::now() < when) {
+    }
+    job.press_ctrl('c');
+    const int code = job.wait();
+    // Before it listens, while it waits, and before the trap is set, it dies of it.
+    if (code == -SIGINT || code == 128 + SIGINT) continue;
+    ++completed;
+    EXPECT_EQ(code, 6) << job.screen();
+    const auto first = job.screen().find("interrupted");
+    ASSERT_NE(first, std::string::npos) << "lost after " << delay.count() << " us: " << job.screen();
+    EXPECT_EQ(job.screen().find("interrupted", first + 1), std::string::npos) << job.screen();
+  }
+  RecordProperty("completed", completed);
+  EXPECT_TRUE(is_free("n"));
+}
+
 TEST_F(job_control, ctrl_c_ends_the_wait) {
   child holder = start_script("n", {}, "echo ready; read x");
   type_run("", "echo was run");

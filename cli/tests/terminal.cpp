@@ -1,5 +1,6 @@
 #include "terminal.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
@@ -8,27 +9,49 @@
 
 #include <cstdlib>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace holdfast::cli::testing {
 
-terminal::terminal(const std::map<std::string, std::string>& environment) {
+terminal::terminal(const std::map<std::string, std::string>& environment, std::vector<std::string> program) {
+  std::vector<char*> words;
+  for (std::string& word : program) words.push_back(word.data());
+  words.push_back(nullptr);
+  // The terminal is the child's only once it says so: before, Ctrl-C would reach nobody.
+  int ready[2];
+  if (::pipe2(ready, O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
   winsize size{.ws_row = 50, .ws_col = 400, .ws_xpixel = 0, .ws_ypixel = 0};
-  shell_ = ::forkpty(&master_, nullptr, nullptr, &size);
-  if (shell_ < 0) throw std::runtime_error("forkpty");
-  if (shell_ == 0) {
+  program_ = ::forkpty(&master_, nullptr, nullptr, &size);
+  if (program_ < 0) throw std::runtime_error("forkpty");
+  if (program_ == 0) {
     for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
     for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
     ::setenv("PS1", "prompt> ", 1);
     ::setenv("TERM", "dumb", 1);
-    ::execlp("bash", "bash", "--norc", "--noprofile", "--noediting", "-i", static_cast<char*>(nullptr));
+    if (::write(ready[1], "", 1) == 1) ::execvp(words.front(), words.data());
     ::_exit(127);
   }
+  ::close(ready[1]);
+  char byte = 0;
+  if (::read(ready[0], &byte, 1) != 1) throw std::runtime_error("the terminal did not start");
+  ::close(ready[0]);
 }
 
 terminal::~terminal() {
   hang_up();
-  ::kill(shell_, SIGKILL);
-  ::waitpid(shell_, nullptr, 0);
+  if (program_ == 0) return;
+  ::kill(program_, SIGKILL);
+  ::waitpid(program_, nullptr, 0);
+}
+
+int terminal::wait() {
+  // The end of the screen is the end of all who have it open; only then is it known to be complete.
+  char part[4096];
+  for (ssize_t n; (n = ::read(master_, part, sizeof part)) > 0;) screen_.append(part, static_cast<std::size_t>(n));
+  int status = 0;
+  ::waitpid(std::exchange(program_, 0), &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 void terminal::type(const std::string& text) {

@@ -4,13 +4,16 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace holdfast::cli::testing {
 
-/// An interactive bash on a pseudo-terminal of its own: what a user sees who types at a prompt.
+/// A program on a pseudo-terminal of its own, which leads its session: by default an interactive bash, what a user sees
+/// who types at a prompt.
 class terminal {
  public:
-  explicit terminal(const std::map<std::string, std::string>& environment);
+  explicit terminal(const std::map<std::string, std::string>& environment,
+                    std::vector<std::string> program = {"bash", "--norc", "--noprofile", "--noediting", "-i"});
   ~terminal();
   terminal(const terminal&) = delete;
 
@@ -20,12 +23,14 @@ class terminal {
   /// (`re''ady`).
   bool sees(const std::string& text);
   const std::string& screen() const { return screen_; }
+  /// Reads the screen until the program ends: its exit code, or -n for signal n.
+  int wait();
   /// Pulls the plug.
   void hang_up();
 
  private:
   int master_ = -1;
-  pid_t shell_ = 0;
+  pid_t program_ = 0;
   std::string screen_;
   std::size_t seen_ = 0;
 };
