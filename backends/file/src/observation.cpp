@@ -24,7 +24,10 @@ std::shared_ptr<observation> observation::start(spi::runtime& engine, const dire
   started->inotify_ = descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   // Without inotify there is still the look from time to time.
   if (started->inotify_ && ::inotify_add_watch(started->inotify_.get(), where.path().c_str(), heard) >= 0) {
-    engine.on_readable(started->inotify_.get(), [raw = started.get()] { raw->on_events(); });
+    // Kept alive while it reads: a callback may end it, and who made it may then let it go.
+    engine.on_readable(started->inotify_.get(), [weak = std::weak_ptr(started)] {
+      if (const auto self = weak.lock()) self->on_events();
+    });
   }
   started->look_later();
   return started;
