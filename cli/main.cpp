@@ -6,6 +6,9 @@
 
 #include <holdfast/version.hpp>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <optional>
 #include <span>
 #include <string>
@@ -76,11 +79,22 @@ int dispatch(std::span<char* const> words) {
   return run_subcommand(*chosen, words, before.store);
 }
 
+/// What is opened as number 0, 1 or 2, where a caller closed those, would get our words: a lock file, a socket. So they
+/// are taken, in a way that reading and writing still fails; and the command still finds them closed.
+void take_closed_descriptors() noexcept {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    // The lowest number that is free: this one.
+    static_cast<void>(::open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC));
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::cli
 
 int main(int argc, char** argv) {
   using namespace holdfast::cli;
+  take_closed_descriptors();
   // argc is 0 when somebody calls exec with an empty argument list.
   const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
   return answer_errors([&] { return dispatch(words.subspan(argc > 0 ? 1 : 0)); });

@@ -37,6 +37,17 @@ TEST_F(run_command, a_command_that_cannot_be_run_is_126) {
   EXPECT_EQ(run({"run", "n", "--", "/"}).code, 126);
 }
 
+TEST_F(run_command, closed_standard_descriptors_stay_closed_and_nothing_of_ours_takes_their_place) {
+  const auto script = [&](const std::string& text) { return finish(start_program({"sh", "-c", text})); };
+  how_.environment["HOLDFAST_STORE"] = "file://" + path("locks");
+  const std::string look = "test ! -e /proc/$$/fd/0 -a ! -e /proc/$$/fd/2 && echo closed >$DIR/seen";
+  EXPECT_EQ(script("exec \"$HOLDFAST\" run n -- sh -c '" + look + "' <&- 2>&-").code, 0);
+  EXPECT_EQ(read_file("seen"), "closed\n");
+  EXPECT_EQ(script("exec \"$HOLDFAST\" run n -- /nowhere/to/be/found 2>&-").code, 127);
+  EXPECT_EQ(script("exec \"$HOLDFAST\" stores >&-").code, 1) << "what could not be written is no success";
+  EXPECT_EQ(script("exec \"$HOLDFAST\" run n -- true").code, 0);
+}
+
 TEST_F(run_command, a_lock_not_obtained_is_75_and_leaves_nothing) {
   child holder = start_script("n", {}, "echo ready; read x");
   const outcome at_once = run({"run", "n", "--no-wait", "--", "touch", path("ran")});
