@@ -19,6 +19,8 @@ using step = lock_file::step;
 
 // In line for longer than this, a claim takes the lock whenever it is free: somebody before it may be stopped.
 constexpr auto patience = 2s;
+// An eviction or two may come in between. More are a mistake, and so is a sandbox that does not let us look.
+constexpr int most_replacements = 100;
 // The guard was busy: whoever has it needs microseconds.
 constexpr auto look_soon = 2ms;
 
@@ -87,8 +89,12 @@ result<spi::entry_result> file_backend::enter_now(const spi::entry_request& requ
   std::unique_lock lock(mine->mutex);
   if (mine->grant) return spi::entry_result(*mine->grant);
   auto outcome = attempt(request, *mine);
-  while (outcome && *outcome == step::stale) {
+  for (int times = 1; outcome && *outcome == step::stale; ++times) {
     mine->file.reset();
+    if (times == most_replacements) {
+      outcome = failure{errc::unavailable, "the file of '" + claim.name + "' is removed again and again"};
+      break;
+    }
     auto woken = bell_->move_to_new_file(claim.name);
     std::move(woken.begin(), woken.end(), std::back_inserter(moved));
     outcome = attempt(request, *mine);

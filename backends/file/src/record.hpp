@@ -14,15 +14,16 @@ namespace holdfast::file {
 /// What stands in a lock file. Little-endian, read and written whole by pread and pwrite (mmap would see stale pages on
 /// a network file system).
 ///
-/// | offset                        | what                                               | written under             |
-/// |-------------------------------|----------------------------------------------------|---------------------------|
-/// | 0                             | header: magic, version, kind, last token, limit, length of the name | the
-/// exclusive lock, or a shared one and the guard | | 64                            | the exclusive holder | the
-/// exclusive lock        | | 512                           | the last ticket drawn                              | the
-/// guard                 | | 1024                          | the name                                           | as
-/// the header, once       | | 4096 + 512 * (ticket mod 2000) | who drew it and waits                             | the
-/// ticket                | | 1 MiB + 512 * slot            | a reader, or one permit                            | the
-/// slot                  |
+/// | offset                         | what                                 | written under                |
+/// |--------------------------------|--------------------------------------|------------------------------|
+/// | 0                              | header: magic, version, kind, last token, limit, length of the name | (1) |
+/// | 64                             | the exclusive holder                 | the exclusive lock           |
+/// | 512                            | the last ticket drawn                | the guard                    |
+/// | 1024                           | the name, once                       | (1)                          |
+/// | 4096 + 512 * (ticket mod 2000) | who drew it and waits                | the ticket                   |
+/// | 1 MiB + 512 * slot             | a reader, or one permit              | the slot                     |
+///
+/// (1) The exclusive lock, or a shared one and the guard.
 ///
 /// A file that is empty or begins with zeros is new. Who holds is told by the kernel's lock table, not by the record,
 /// which is not cleared on release.
