@@ -53,7 +53,6 @@ class file_fixture final : public store_fixture {
   }
   bool cross_process() const override { return true; }
   bool expires_paused_holders() const override { return false; }
-  bool queues_writers() const override { return false; }
   bool take_away() override { return std::filesystem::remove_all(directory_.path()) > 0; }
 
  private:
