@@ -189,8 +189,12 @@ TEST(quorum_mutex, a_store_that_comes_back_while_it_waits_is_asked_again) {
   g.advance(2s);
   g.store(2).enter.otherwise(
       [&](const auto& asked) { return result<spi::entry_result>(g.store(2).grant(asked.claim)); });
-  g.advance(2s);
-  EXPECT_EQ(g.held(), 1U);
+  std::size_t most = 0;
+  for (int i = 0; i < 100; ++i) {
+    g.advance(20ms);
+    most = std::max(most, g.held());  // one vote is no majority and is given back in between
+  }
+  EXPECT_EQ(most, 1U);
   EXPECT_FALSE(p.ready());
 }
 

@@ -150,7 +150,8 @@ TEST(parker, a_set_is_not_lost_to_one_that_looks_out) {
     EXPECT_TRUE(p.looks_out());
     std::thread setter([&, i] {
       // Before it waits, while it looks out, and after it has fallen asleep.
-      std::this_thread::sleep_for(std::chrono::microseconds(i % 3 * 60));
+      const auto when = std::chrono::steady_clock::now() + std::chrono::microseconds(i % 3 * 60);
+      while (std::chrono::steady_clock::now() < when) std::this_thread::yield();
       p.set();
     });
     p.wait();
