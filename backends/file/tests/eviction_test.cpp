@@ -42,7 +42,8 @@ TEST_F(file_store, an_evicted_process_is_told_at_once_and_the_next_has_a_greater
 TEST_F(file_store, a_process_that_has_held_for_long_is_told_at_once_of_its_eviction) {
   holder_process other = holder_process::connected(url());
   other.granted("acquire shared_mutex a");
-  std::this_thread::sleep_for(100ms);  // by then it listens; nothing outside shows it
+  // By then it listens; nothing outside shows it.
+  ASSERT_FALSE(eventually([&] { return !one.is_busy(writer()); }, 100ms)) << "nobody evicts it yet";
   EXPECT_TRUE(one.evict("a").value());
   EXPECT_TRUE(is_told(other));
 }
