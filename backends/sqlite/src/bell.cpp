@@ -3,7 +3,6 @@
 #include "lock_table.hpp"
 
 #include <poll.h>
-#include <sched.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -17,7 +16,7 @@ namespace {
 // A bell rings for one claim at a time; what is left over from others is thrown away.
 constexpr std::size_t most_messages = 16;
 // As long as a quick holder takes, generously; then sleeping is the better way to wait after all.
-constexpr std::chrono::microseconds longest_awake{200};
+constexpr std::chrono::microseconds longest_awake{100};
 // Each costs a descriptor.
 constexpr std::size_t most_kept = 32;
 
@@ -54,8 +53,7 @@ bell::heard bell::stay_awake(const spi::owner_id& id, std::int64_t ticket, const
     const auto now = engine.now();
     heard all = read(id, ticket, now);
     if (all.news || now >= until) return all;
-    // The one before may be waiting for this very processor.
-    ::sched_yield();
+    // Not yielding: on a busy machine the processor would come back long after the lock did.
   }
 }
 
