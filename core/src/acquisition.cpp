@@ -103,7 +103,11 @@ void acquisition::run(std::unique_lock<std::mutex>& lock) {
     if (e == event::start && missed_) events_.push_back(*std::exchange(missed_, std::nullopt));
     const action next = machine_.step(e);
     const bool over = machine_.now() == acquire_machine::phase::finished;
+    const bool grants =
+        next.deliver == acquire_machine::answer::grant || next.deliver == acquire_machine::answer::handed_grant;
     lock.unlock();
+    // Out of the gate before the caller knows: its next try must not find this one in the way.
+    if (over && !grants) finish();
     try {
       perform(next);
     } catch (const std::exception& no) {

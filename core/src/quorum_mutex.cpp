@@ -47,13 +47,14 @@ class majority_wait final : public group_wait {
   };
 
   std::size_t spare() const noexcept override { return members_.size() - need_; }
+  bool done() const noexcept { return over() || ended_; }
 
   void begin() override {
     ++round_;
     ask_once(0);
     if (!waits()) return ask_rest();
     meanwhile(head_start, [this, round = round_] {
-      if (!over() && round == round_) ask_rest();
+      if (!done() && round == round_) ask_rest();
     });
     meanwhile(jitter(patience_), [this, round = round_] { be_patient_no_longer(round); });
   }
@@ -77,7 +78,7 @@ class majority_wait final : public group_wait {
       return;
     }
     at.asked = false;
-    if (over() && !raising_) {
+    if (done() && !raising_) {
       if (outcome) join_or_give_back(std::move(*outcome));
       return;
     }
@@ -103,12 +104,30 @@ class majority_wait final : public group_wait {
     // With enough alive for a majority it is contention, whatever the dead ones say.
     auto why = failure{errc::timed_out, {}};
     if (dead > spare()) why = *std::find_if(seats_.begin(), seats_.end(), [](const seat& s) { return s.dead(); })->no;
-    give_up();
-    finish(std::move(why));
+    end_without(std::move(why));
+  }
+
+  /// Answers when the votes are back: the caller's next try must not find them in the way.
+  void end_without(failure why) {
+    ended_ = true;
+    why_ = std::move(why);
+    cancel_asked();
+    returning_ = 1;  // this loop's own
+    for (auto& at : seats_) {
+      if (!at.vote) continue;
+      ++returning_;
+      static_cast<grant_hold&>(*std::exchange(at.vote, nullptr))
+          .begin_release([self = shared_from_this(), this](const result<void>&) { post([this] { returned(); }); });
+    }
+    returned();
+  }
+
+  void returned() {
+    if (--returning_ == 0) finish(why_);
   }
 
   void be_patient_no_longer(std::uint64_t round) {
-    if (over() || round != round_ || raising_) return;
+    if (done() || round != round_ || raising_) return;
     if (count([](const seat& s) { return s.vote != nullptr; }) == 0) {
       // There is nothing that could keep others from a majority; and the dead may be back.
       for (std::size_t i = 0; i < seats_.size(); ++i) {
@@ -132,7 +151,7 @@ class majority_wait final : public group_wait {
   void begin_later() {
     ++round_;
     later(jitter(5ms), [this] {
-      if (!over()) begin();
+      if (!done()) begin();
     });
   }
 
@@ -172,10 +191,10 @@ class majority_wait final : public group_wait {
     raising_ = false;
     if (over()) return give_up();
     if (raised_ < need_) {
-      give_back_votes();
       // Nothing else bounds one that does not wait.
-      if (waits()) return begin_later();
-      return finish(why_.code == errc::lost ? failure{errc::timed_out, {}} : why_);
+      if (!waits()) return end_without(why_.code == errc::lost ? failure{errc::timed_out, {}} : why_);
+      give_back_votes();
+      return begin_later();
     }
     holds got;
     for (auto& at : seats_)
@@ -224,6 +243,8 @@ class majority_wait final : public group_wait {
   std::size_t raised_ = 0;
   std::size_t raises_out_ = 0;
   bool raising_ = false;
+  std::size_t returning_ = 0;
+  bool ended_ = false;  // without a majority; answered when the votes are back
   std::weak_ptr<composite_hold> won_;
   failure why_;
   std::chrono::nanoseconds patience_ = first_patience;

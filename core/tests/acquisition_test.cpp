@@ -122,6 +122,24 @@ TEST(acquisition, a_try_that_finds_it_busy_leaves_nothing) {
   EXPECT_TRUE(r.ask("x", {.wait = 0s})->granted()) << "and the gate is free";
 }
 
+TEST(acquisition, a_try_that_finds_it_busy_is_out_of_the_gate_when_it_says_so) {
+  rig r;
+  r.store->enter.answers(r.store->busy());
+  detail::acquire_terms once;
+  once.waits = detail::acquire_machine::waiting::no;
+  spi::claim claim;
+  claim.name = "x";
+  claim.id = spi::owner_id::random();
+  claim.ttl = 30s;
+  bool granted = false;
+  r.engine->acquire(claim, once, spi::caller::may_block, [&](const auto& first) {
+    EXPECT_FALSE(first);
+    claim.id = spi::owner_id::random();
+    r.engine->acquire(claim, once, spi::caller::may_block, [&](const auto& second) { granted = second.has_value(); });
+  });
+  EXPECT_TRUE(granted) << "the store was asked again";
+}
+
 TEST(acquisition, a_try_on_a_lock_held_here_does_not_ask_the_store) {
   rig r;
   auto holder = r.ask("x");
