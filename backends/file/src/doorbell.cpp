@@ -151,8 +151,11 @@ void doorbell::tried_in_vain(const std::string& name, const spi::owner_id& id, s
     if (std::exchange(who->ticket, ticket) != ticket) {
       // Threads may join in one order and draw in another. Only the lowest ticket can come in: to wake any other would
       // be to wake nobody.
-      std::stable_sort(l->places.begin(), l->places.end(),
-                       [](const place& a, const place& b) { return a.ticket < b.ticket; });
+      place moved = std::move(*who);
+      l->places.erase(who);
+      const auto behind = std::upper_bound(l->places.begin(), l->places.end(), ticket,
+                                           [](std::uint64_t t, const place& p) { return t < p.ticket; });
+      l->places.insert(behind, std::move(moved));
       wake_first_if_it_rang(*l, woken);
     }
     if (l->places.front().id == id && l->looks_after_close != ladder.size()) {
