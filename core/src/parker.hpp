@@ -1,6 +1,7 @@
 #pragma once
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,7 +23,9 @@ class parker {
   }
 
   /// By the thread that is about to wait: it will be set in a moment, so wait() looks out for that before it sleeps.
+  /// Not where others want the processors: it would be set while the thread waits for one.
   void look_out() noexcept {
+    if (clock::now().time_since_epoch().count() < crowded_until_.load(std::memory_order_relaxed)) return;
     std::uint32_t expected = empty;
     state_.compare_exchange_strong(expected, looking_out);
   }
@@ -46,26 +49,24 @@ class parker {
   std::uint32_t* word() noexcept { return reinterpret_cast<std::uint32_t*>(&state_); }
 
   /// True: it was set. About as long as falling asleep and being woken takes; longer would cost more than it saves.
-  /// Without yielding: on a busy machine the processor would come back long after the lock did.
   bool watch() const noexcept {
-    using clock = std::chrono::steady_clock;
-    const auto until = clock::now() + std::chrono::microseconds(50);
-    do {
-      for (int i = 0; i < 32; ++i) {
+    auto now = clock::now();
+    const auto until = now + std::chrono::microseconds(50);
+    while (now < until) {
+      for (int i = 0; i < 100; ++i)
         if (state_.load(std::memory_order_acquire) == is_set) return true;
-        relax();
-      }
-    } while (clock::now() < until);
-    return false;
+      const auto before = now;
+      ::sched_yield();  // the one who is to set it may need this very core
+      now = clock::now();
+      if (now - before > std::chrono::microseconds(500))
+        crowded_until_ = (now + std::chrono::milliseconds(20)).time_since_epoch().count();
+    }
+    return state_.load() == is_set;
   }
 
-  static void relax() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-  }
+  using clock = std::chrono::steady_clock;
+  // Somebody who only looked on was kept from its core for long: until then nobody does.
+  static inline std::atomic<clock::rep> crowded_until_{0};
 
   std::atomic<std::uint32_t> state_{empty};
 };
