@@ -35,7 +35,7 @@ database_ptr open_database(const std::string& path) {
     PRAGMA busy_timeout = 5000;
     PRAGMA page_size = 1024;
     PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = NORMAL;
+    PRAGMA synchronous = OFF;
     PRAGMA wal_autocheckpoint = 4000;
     CREATE TABLE IF NOT EXISTS lock (
       name TEXT PRIMARY KEY, owner BLOB, token INTEGER NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID;
