@@ -57,6 +57,7 @@ std::ostream& operator<<(std::ostream& out, const store_parameter& store);
 store_parameter memory_store();
 store_parameter sqlite_store();
 store_parameter file_store();
+store_parameter redis_store();
 
 /// `stem`, and something no other test has.
 std::string unique_name(std::string_view stem);

@@ -1,0 +1,192 @@
+#include "ears.hpp"
+
+#include "dial.hpp"
+#include "pause.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace holdfast::redis {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// How often the server must show that it is there: a connection cut without a word is found by this.
+constexpr auto beat = 5s;
+
+}  // namespace
+
+ears::ears(settings where, spi::runtime& engine, callbacks tell)
+    : where_(std::move(where)), engine_(engine), tell_(std::move(tell)) {}
+
+ears::~ears() = default;
+
+void ears::listen(const subject& what, ready done) {
+  guard lock(mutex_);
+  auto [at, fresh] = interests_.try_emplace(what);
+  if (at->second.confirmed) {
+    lock.unlock();
+    return done({});
+  }
+  at->second.waiting.emplace_back(engine_.now() + engine_.options().request_timeout, std::move(done));
+  if (!fd_) {
+    connect();
+  } else if (fresh) {
+    say("SUBSCRIBE", what);
+  }
+  watch_over();
+}
+
+bool ears::hears(const subject& what) const {
+  const guard lock(mutex_);
+  const auto found = interests_.find(what);
+  return found != interests_.end() && found->second.confirmed;
+}
+
+void ears::ignore(const subject& what) {
+  const guard lock(mutex_);
+  const auto found = interests_.find(what);
+  // Somebody new may have come to wait for it.
+  if (found == interests_.end() || !found->second.waiting.empty()) return;
+  interests_.erase(found);
+  if (fd_) say("UNSUBSCRIBE", what);
+}
+
+void ears::connect() {
+  if (std::exchange(dialling_, true)) return;
+  auto dial_it = [weak = weak_from_this()] {
+    if (auto self = weak.lock()) self->dial_now();
+  };
+  if (failures_ == 0) return engine_.post(std::move(dial_it));
+  engine_.at(engine_.now() + pause_before_dialling(failures_),
+             [this, weak = weak_from_this(), task = std::move(dial_it)]() mutable {
+               if (auto self = weak.lock()) engine_.post(std::move(task));
+             });
+}
+
+void ears::dial_now() {
+  auto fd = dial(where_, engine_.who().client_name, engine_.options().connect_timeout);
+  const guard lock(mutex_);
+  dialling_ = false;
+  if (!fd) {
+    if (failures_++ == 0) engine_.log(log_level::warning, fd.error().detail);
+    if (!interests_.empty()) connect();
+    return;
+  }
+  failures_ = 0;
+  fd_ = std::make_shared<descriptor>(std::move(*fd));
+  reader_ = std::make_unique<reply_reader>();
+  pinged_.reset();
+  engine_.on_readable(fd_->get(), [weak = weak_from_this(), from = fd_] {
+    if (auto self = weak.lock()) self->read_ready(from);
+  });
+  for (auto& [what, wanted] : interests_) {
+    wanted.confirmed = false;
+    say("SUBSCRIBE", what);
+  }
+}
+
+void ears::say(std::string_view verb, const subject& what) {
+  const std::string whole = (what.what == subject::kind::pattern ? "P" : "") + std::string(verb);
+  std::string bytes;
+  append_command(bytes, {whole, what.text});
+  // Whatever does not go out is a broken connection, or a server that has stopped reading: the beat finds both.
+  if (::send(fd_->get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) != static_cast<ssize_t>(bytes.size()))
+    ::shutdown(fd_->get(), SHUT_RDWR);
+}
+
+void ears::read_ready(const std::shared_ptr<descriptor>& from) {
+  std::array<char, 16384> chunk;
+  const ssize_t got = ::recv(from->get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  guard lock(mutex_);
+  if (fd_ != from) return;
+  if (got <= 0) return hang_up("the server closed the connection that listens");
+  reader_->feed({chunk.data(), static_cast<std::size_t>(got)});
+  auto replies = reader_->take();
+  if (!replies) return hang_up(replies.error().detail);
+  for (const reply& r : *replies) {
+    handle(r, lock);
+    if (fd_ != from) return;
+  }
+}
+
+void ears::handle(const reply& r, guard& lock) {
+  pinged_.reset();
+  if (r.is_error()) return hang_up(std::string(r.text()));
+  const auto what = r.at(0).text();
+  if (what == "subscribe") return confirm({subject::kind::channel, std::string(r.at(1).text())}, lock);
+  if (what == "psubscribe") return confirm({subject::kind::pattern, std::string(r.at(1).text())}, lock);
+  const bool plain = what == "message";
+  if (!plain && what != "pmessage") return;
+  const reply channel = r.at(plain ? 1 : 2);
+  const reply payload = r.at(plain ? 2 : 3);
+  lock.unlock();
+  tell_.message(channel.text(), payload.text());
+  lock.lock();
+}
+
+void ears::confirm(const subject& what, guard& lock) {
+  const auto found = interests_.find(what);
+  if (found == interests_.end()) return;
+  found->second.confirmed = true;
+  auto waiting = std::exchange(found->second.waiting, {});
+  const bool all = std::all_of(interests_.begin(), interests_.end(), [](auto& i) { return i.second.confirmed; });
+  const bool missed = all && std::exchange(again_, false);
+  lock.unlock();
+  for (auto& [until, done] : waiting) done({});
+  if (missed) tell_.gap();
+  lock.lock();
+}
+
+void ears::hang_up(const std::string& why) {
+  engine_.log(log_level::warning, "redis " + where_.shown() + ": " + why);
+  engine_.forget(fd_->get());
+  fd_.reset();
+  again_ = true;
+  for (auto& [channel, wanted] : interests_) wanted.confirmed = false;
+  if (!interests_.empty()) connect();
+}
+
+void ears::watch_over() {
+  if (std::exchange(beating_, true)) return;
+  auto next = engine_.now() + beat;
+  for (const auto& [channel, wanted] : interests_)
+    for (const auto& [until, done] : wanted.waiting) next = std::min(next, until);
+  engine_.at(next, [weak = weak_from_this()] {
+    if (auto self = weak.lock()) self->on_beat();
+  });
+}
+
+void ears::on_beat() {
+  guard lock(mutex_);
+  beating_ = false;
+  std::vector<ready> late;
+  for (auto& [channel, wanted] : interests_) {
+    std::erase_if(wanted.waiting, [&](auto& w) {
+      if (w.first > engine_.now()) return false;
+      late.push_back(std::move(w.second));
+      return true;
+    });
+  }
+  if (fd_) {
+    if (pinged_ && engine_.now() - *pinged_ >= beat) {
+      hang_up("the server does not answer");
+    } else if (!pinged_) {
+      pinged_ = engine_.now();
+      std::string bytes;
+      append_command(bytes, {"PING"});
+      [[maybe_unused]] const auto sent = ::send(fd_->get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+  }
+  if (!interests_.empty()) watch_over();
+  lock.unlock();
+  for (auto& done : late) done({errc::unavailable, "redis " + where_.shown() + ": subscribing took too long"});
+}
+
+}  // namespace holdfast::redis

@@ -1,0 +1,164 @@
+#include "inspection.hpp"
+
+#include "keys.hpp"
+#include "redis_backend.hpp"
+#include "redis_error.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace holdfast::redis {
+
+namespace {
+
+std::vector<std::string> patterns_for(const std::string& prefix) {
+  auto all = own_key_patterns(prefix);
+  all.push_back(name_pattern(prefix));
+  return all;
+}
+
+std::string_view cut(std::string_view& rest, char at) {
+  const auto end = rest.find(at);
+  const auto first = rest.substr(0, end);
+  rest = end == rest.npos ? std::string_view() : rest.substr(end + 1);
+  return first;
+}
+
+template <class Number>
+Number as(std::string_view text) {
+  Number value{};
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// An entry of holdfast_held or holdfast_wait; see compose() in the prelude. Empty: somebody else's.
+participant participant_of(std::string_view owner, std::string_view stored) {
+  participant who;
+  who.owner = owner;
+  if (stored.empty()) return who;
+  auto text = cut(stored, '\t');
+  cut(text, ' ');  // kind
+  who.shared = cut(text, ' ') == "s";
+  who.permits = as<std::uint32_t>(cut(text, ' '));
+  cut(text, ' ');  // ttl
+  cut(text, ' ');  // tokens
+  who.since = std::chrono::system_clock::time_point(std::chrono::milliseconds(as<std::int64_t>(cut(text, ' '))));
+  who.token = fencing_token(as<std::uint64_t>(cut(text, ' ')));
+  who.owner = text;
+  who.pid = as<std::int64_t>(cut(stored, '\t'));
+  who.host = cut(stored, '\t');
+  who.client_name = stored;
+  return who;
+}
+
+}  // namespace
+
+std::optional<entry> entry_of(const std::string& name, const reply& said) {
+  const auto kind = said.at(0).text().empty() ? std::nullopt : kind_of(said.at(0).text().front());
+  if (!kind) return std::nullopt;
+  entry shown{name, to_string(*kind), {}, {}};
+  const reply holders = said.at(1);
+  for (std::size_t i = 0; i + 3 < holders.size(); i += 4) {
+    auto who = participant_of(holders.at(i).text(), holders.at(i + 1).text());
+    who.remaining = std::chrono::milliseconds(std::max<std::int64_t>(0, holders.at(i + 2).integer()));
+    who.shared = holders.at(i + 3).text() == "s";
+    shown.holders.push_back(std::move(who));
+  }
+  const reply waiters = said.at(2);
+  for (std::size_t i = 0; i + 1 < waiters.size(); i += 2)
+    shown.waiters.push_back(participant_of(waiters.at(i).text(), waiters.at(i + 1).text()));
+  if (shown.holders.empty() && shown.waiters.empty()) return std::nullopt;
+  return shown;
+}
+
+inspection::inspection(std::shared_ptr<link> wire, std::string prefix, describer describe,
+                       spi::completion<std::vector<entry>> done)
+    : link_(std::move(wire)),
+      prefix_(std::move(prefix)),
+      describe_(std::move(describe)),
+      patterns_(patterns_for(prefix_)),
+      done_(std::move(done)) {}
+
+void inspection::start() { scan(0, "0"); }
+
+void inspection::scan(std::size_t pattern, const std::string& cursor) {
+  if (pattern == patterns_.size()) return ask();
+  std::string command;
+  std::vector<std::string_view> words{"SCAN", cursor, "MATCH", patterns_[pattern], "COUNT", "1000"};
+  if (pattern + 1 == patterns_.size()) words.insert(words.end(), {"TYPE", "hash"});
+  append_command(command, words);
+  std::vector<link::answer> answers;
+  answers.emplace_back([self = shared_from_this(), pattern](const result<reply>& said) {
+    if (!said) return self->fail(said.error());
+    if (said->is_error()) return self->fail(failure_of(said->text()));
+    self->on_page(pattern, *said);
+  });
+  link_->send(std::move(command), std::move(answers), spi::caller::must_not_block);
+}
+
+void inspection::on_page(std::size_t pattern, const reply& page) {
+  const reply keys = page.at(1);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto key = keys.at(i).text();
+    auto name = pattern + 1 == patterns_.size() ? std::string(key) : name_of(key).value_or("");
+    if (name.starts_with("holdfast_") && pattern + 1 == patterns_.size()) continue;
+    if (!name.empty() && name.starts_with(prefix_)) names_.insert(std::move(name));
+  }
+  const std::string cursor(page.at(0).text());
+  if (cursor == "0")
+    scan(pattern + 1, "0");
+  else
+    scan(pattern, cursor);
+}
+
+void inspection::ask() {
+  left_ = names_.size() + 1;
+  const auto names = names_;
+  for (const auto& name : names) {
+    describe_(name, [self = shared_from_this(), name](const result<reply>& said) {
+      if (!said) return self->fail(said.error());
+      self->on_entry(name, *said);
+      self->one_less();
+    });
+  }
+  one_less();
+}
+
+void inspection::on_entry(const std::string& name, const reply& said) {
+  auto shown = entry_of(name, said);
+  if (!shown) return;
+  const std::lock_guard lock(mutex_);
+  found_.push_back(std::move(*shown));
+}
+
+void inspection::one_less() {
+  spi::completion<std::vector<entry>> done;
+  std::vector<entry> found;
+  {
+    const std::lock_guard lock(mutex_);
+    if (--left_ != 0 || !done_) return;
+    done = std::move(done_);
+    found = std::move(found_);
+  }
+  std::sort(found.begin(), found.end(), [](const entry& a, const entry& b) { return a.name < b.name; });
+  done(std::move(found));
+}
+
+void inspection::fail(const failure& why) {
+  spi::completion<std::vector<entry>> done;
+  {
+    const std::lock_guard lock(mutex_);
+    done = std::move(done_);
+  }
+  if (done) done(why);
+}
+
+void redis_backend::inspect(const std::string& prefix, spi::completion<std::vector<entry>> done) {
+  const auto describe = [this](const std::string& name, link::answer told) {
+    run(scripts::all().describe, lock_keys(name), arguments(spi::kind::mutex, name), spi::caller::must_not_block,
+        std::move(told));
+  };
+  std::make_shared<inspection>(link_, prefix, describe, std::move(done))->start();
+}
+
+}  // namespace holdfast::redis

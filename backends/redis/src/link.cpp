@@ -1,0 +1,309 @@
+#include "link.hpp"
+
+#include "dial.hpp"
+#include "pause.hpp"
+#include "redis_error.hpp"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace holdfast::redis {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// A connection unused for this long is looked at before it is used: the server may have gone meanwhile.
+constexpr auto idle_time = 50ms;
+
+void epoll(int set, int operation, int fd, std::uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  ::epoll_ctl(set, operation, fd, &event);
+}
+
+}  // namespace
+
+link::link(settings where, spi::runtime& engine)
+    : where_(std::move(where)),
+      engine_(engine),
+      patience_(engine.options().request_timeout),
+      gate_(::epoll_create1(EPOLL_CLOEXEC)) {}
+
+link::~link() {
+  // The runtime's threads have ended: nobody is left to be told.
+  unsent_.clear();
+  sent_.clear();
+}
+
+result<void> link::open() {
+  auto fd = dial(where_, engine_.who().client_name, engine_.options().connect_timeout);
+  if (!fd) return fd.error();
+  set_receive_timeout(fd->get(), patience_);
+  const guard lock(mutex_);
+  wire_ = std::make_shared<wire>();
+  wire_->fd = std::move(*fd);
+  last_use_ = engine_.now();
+  return {};
+}
+
+void link::send(std::string commands, std::vector<answer> answers, spi::caller from) {
+  seat mine;
+  mine.left = answers.size();
+  guard lock(mutex_);
+  // A completion that asks again is called by the thread that reads: it cannot wait for itself.
+  const bool blocks =
+      from != spi::caller::must_not_block && !(driver_ == driver::caller && driving_ == std::this_thread::get_id());
+  std::vector<request> requests;
+  requests.reserve(answers.size());
+  const auto deadline = engine_.now() + patience_;
+  for (auto& told : answers) requests.push_back({std::move(told), blocks ? &mine : nullptr, deadline});
+  if (wire_ && stale()) hang_up(broken(where_.shown(), "the server closed the connection"), lock);
+  enqueue(std::move(commands), std::move(requests), lock);
+  if (blocks) return wait(mine, lock);
+  if (wire_ && driver_ == driver::none) arm();
+  guard_deadline();
+}
+
+void link::enqueue(std::string commands, std::vector<request> requests, guard&) {
+  if (!wire_) {
+    unsent_.push_back({std::move(commands), std::move(requests)});
+    reconnect();
+    guard_deadline();
+    return;
+  }
+  for (auto& r : requests) sent_.push_back(std::move(r));
+  last_use_ = engine_.now();
+  if (out_.empty())
+    out_ = std::move(commands);
+  else
+    out_ += commands;
+  flush();
+}
+
+void link::flush() {
+  while (!out_.empty()) {
+    const ssize_t sent = ::send(wire_->fd.get(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) continue;
+    // A broken connection is found by whoever reads.
+    if (sent < 0 && errno != EAGAIN) return out_.clear();
+    if (sent < 0) break;
+    out_.erase(0, static_cast<std::size_t>(sent));
+  }
+  if (out_.empty() || flush_owed_) return;
+  // The socket is full, with megabytes the server has not read yet: try again in a moment.
+  flush_owed_ = true;
+  engine_.at(engine_.now() + 1ms, [weak = weak_from_this()] {
+    auto self = weak.lock();
+    if (!self) return;
+    const guard lock(self->mutex_);
+    self->flush_owed_ = false;
+    if (self->wire_) self->flush();
+  });
+}
+
+void link::wait(seat& mine, guard& lock) {
+  seats_.push_back(&mine);
+  while (mine.left != 0) {
+    if (wire_ && driver_ == driver::none) {
+      drive(mine, lock);
+    } else {
+      mine.done.wait(lock);
+    }
+  }
+  std::erase(seats_, &mine);
+  if (driver_ == driver::none) hand_over();
+}
+
+void link::drive(seat& mine, guard& lock) {
+  driver_ = driver::caller;
+  driving_ = std::this_thread::get_id();
+  const auto from = wire_;
+  std::array<char, 16384> chunk;
+  while (mine.left != 0 && wire_ == from) {
+    lock.unlock();
+    const ssize_t got = ::recv(from->fd.get(), chunk.data(), chunk.size(), 0);
+    const int error = errno;
+    lock.lock();
+    if (got > 0) {
+      take_in(from, {chunk.data(), static_cast<std::size_t>(got)}, lock);
+    } else if (got == 0) {
+      if (wire_ == from) hang_up(broken(where_.shown(), "the server closed the connection"), lock);
+    } else if (error == EAGAIN) {
+      if (wire_ == from) hang_up(broken(where_.shown(), "the server did not answer in time"), lock);
+    } else if (error != EINTR) {
+      if (wire_ == from) hang_up(broken(where_.shown(), "receive", error), lock);
+    }
+  }
+  driver_ = driver::none;
+  driving_ = {};
+}
+
+void link::hand_over() {
+  if (!wire_) return;
+  if (!seats_.empty()) return seats_.front()->done.notify_one();
+  if (sent_.empty()) return;
+  arm();
+  guard_deadline();
+}
+
+void link::read_ready() {
+  guard lock(mutex_);
+  const auto from = wire_;
+  if (!from || driver_ != driver::reactor) return disarm();
+  std::array<char, 16384> chunk;
+  const ssize_t got = ::recv(from->fd.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
+  if (got > 0) {
+    take_in(from, {chunk.data(), static_cast<std::size_t>(got)}, lock);
+  } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+    return hang_up(broken(where_.shown(), "the server closed the connection"), lock);
+  }
+  if (wire_ != from || !sent_.empty()) return;
+  driver_ = driver::none;
+  disarm();
+  if (!seats_.empty()) seats_.front()->done.notify_one();
+}
+
+void link::take_in(const std::shared_ptr<wire>& from, std::string_view bytes, guard& lock) {
+  from->reader.feed(bytes);
+  auto replies = from->reader.take();
+  if (wire_ != from) return;  // hung up meanwhile: everybody was told
+  if (!replies) return hang_up(broken(where_.shown(), replies.error().detail), lock);
+  std::vector<told_reply> all;
+  for (auto& r : *replies) {
+    if (sent_.empty()) {
+      tell(std::move(all), lock);
+      if (wire_ == from) hang_up(broken(where_.shown(), "it answers what nobody asked"), lock);
+      return;
+    }
+    all.push_back({std::move(sent_.front()), std::move(r)});
+    sent_.pop_front();
+  }
+  tell(std::move(all), lock);
+}
+
+void link::tell(std::vector<told_reply> all, guard& lock) {
+  if (all.empty()) return;
+  lock.unlock();
+  for (auto& one : all) one.asked.told(std::move(one.said));
+  lock.lock();
+  for (const auto& one : all) {
+    if (one.asked.who != nullptr && --one.asked.who->left == 0) one.asked.who->done.notify_one();
+  }
+}
+
+bool link::stale() const {
+  if (!sent_.empty() || engine_.now() - last_use_ < idle_time) return false;
+  char byte = 0;
+  const ssize_t got = ::recv(wire_->fd.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got >= 0 || (errno != EAGAIN && errno != EINTR);
+}
+
+void link::arm() {
+  driver_ = driver::reactor;
+  if (armed_) return;
+  // The reactor's thread starts with its first use: a client that never needs it has none.
+  if (!std::exchange(watched_, true)) {
+    engine_.on_readable(gate_.get(), [weak = weak_from_this()] {
+      if (auto self = weak.lock()) self->read_ready();
+    });
+  }
+  epoll(gate_.get(), EPOLL_CTL_ADD, wire_->fd.get(), EPOLLIN);
+  armed_ = true;
+}
+
+void link::disarm() {
+  if (!armed_) return;
+  if (wire_) epoll(gate_.get(), EPOLL_CTL_DEL, wire_->fd.get(), 0);
+  armed_ = false;
+}
+
+/// A timer for those whom no blocked reader watches over.
+void link::guard_deadline() {
+  if (deadline_guarded_) return;
+  auto first = spi::time_point::max();
+  if (driver_ == driver::reactor && !sent_.empty()) first = sent_.front().deadline;
+  if (!unsent_.empty()) first = std::min(first, unsent_.front().requests.front().deadline);
+  if (first == spi::time_point::max()) return;
+  deadline_guarded_ = true;
+  engine_.at(first, [weak = weak_from_this()] {
+    if (auto self = weak.lock()) self->on_deadline();
+  });
+}
+
+void link::on_deadline() {
+  guard lock(mutex_);
+  deadline_guarded_ = false;
+  if (driver_ == driver::reactor && !sent_.empty() && sent_.front().deadline <= engine_.now())
+    hang_up(broken(where_.shown(), "the server did not answer in time"), lock);
+  give_up_waiting(lock, nullptr);
+  guard_deadline();
+}
+
+void link::hang_up(const failure& why, guard& lock) {
+  disarm();
+  ::shutdown(wire_->fd.get(), SHUT_RDWR);  // wakes a reader that blocks
+  wire_.reset();
+  if (driver_ == driver::reactor) driver_ = driver::none;
+  out_.clear();
+  last_failure_ = why;
+  engine_.log(log_level::warning, why.detail);
+  std::vector<told_reply> all;
+  for (auto& r : sent_) all.push_back({std::move(r), why});
+  sent_.clear();
+  tell(std::move(all), lock);
+}
+
+void link::reconnect() {
+  if (dialling_) return;
+  dialling_ = true;
+  auto again = [weak = weak_from_this()] {
+    if (auto self = weak.lock()) self->dial_again();
+  };
+  if (failures_ == 0) return engine_.post(std::move(again));
+  engine_.at(engine_.now() + pause_before_dialling(failures_),
+             [this, weak = weak_from_this(), again = std::move(again)]() mutable {
+               if (auto self = weak.lock()) engine_.post(std::move(again));
+             });
+}
+
+void link::dial_again() {
+  auto fd = dial(where_, engine_.who().client_name, engine_.options().connect_timeout);
+  guard lock(mutex_);
+  dialling_ = false;
+  if (!fd) {
+    if (failures_++ == 0) engine_.log(log_level::warning, fd.error().detail);
+    last_failure_ = fd.error();
+    give_up_waiting(lock, fd.error().code == errc::unavailable ? nullptr : &last_failure_);
+    if (!unsent_.empty()) reconnect();
+    return;
+  }
+  failures_ = 0;
+  set_receive_timeout(fd->get(), patience_);
+  wire_ = std::make_shared<wire>();
+  wire_->fd = std::move(*fd);
+  auto parcels = std::move(unsent_);
+  unsent_.clear();
+  for (auto& p : parcels) enqueue(std::move(p.bytes), std::move(p.requests), lock);
+  // Those who block take over the reading; without one the reactor does.
+  if (driver_ == driver::none) hand_over();
+}
+
+void link::give_up_waiting(guard& lock, const failure* because) {
+  const failure why = because != nullptr ? *because : last_failure_;
+  const auto now = engine_.now();
+  std::vector<told_reply> all;
+  while (!unsent_.empty() && (because != nullptr || unsent_.front().requests.front().deadline <= now)) {
+    for (auto& r : unsent_.front().requests) all.push_back({std::move(r), why});
+    unsent_.pop_front();
+  }
+  tell(std::move(all), lock);
+}
+
+}  // namespace holdfast::redis

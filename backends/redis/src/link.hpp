@@ -1,0 +1,107 @@
+#pragma once
+
+#include "descriptor.hpp"
+#include "reply.hpp"
+#include "settings.hpp"
+
+#include <holdfast/backend.hpp>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::redis {
+
+/// The connection for commands: those of all threads, one behind the other, answered in that order.
+///
+/// Whoever may block reads the answers himself while he waits, those of others too; the reactor does when nobody waits.
+/// So a lone caller pays for one send and one recv, and no other thread wakes. A request that finds the connection gone
+/// waits for the next one; a request that was sent when it broke fails, as nobody knows what became of it.
+///
+/// Thread safety: safe. Answers come with nothing locked.
+class link : public std::enable_shared_from_this<link> {
+ public:
+  using answer = detail::unique_function<void(result<reply>)>;
+
+  link(settings where, spi::runtime& engine);
+  link(const link&) = delete;
+  link& operator=(const link&) = delete;
+  ~link();
+
+  result<void> open();  ///< Blocks at most connect_timeout.
+
+  /// Sends `commands`, already encoded, `answers.size()` of them. Each answer is called once.
+  void send(std::string commands, std::vector<answer> answers, spi::caller from);
+
+ private:
+  struct seat {  // somebody who blocks until his answers are there
+    std::size_t left = 0;
+    std::condition_variable done;
+  };
+  struct request {
+    answer told;
+    seat* who = nullptr;
+    spi::time_point deadline;
+  };
+  struct parcel {  // not sent: there is no connection
+    std::string bytes;
+    std::vector<request> requests;
+  };
+  struct wire {
+    descriptor fd;
+    reply_reader reader;  // whoever drives
+  };
+  struct told_reply {
+    request asked;
+    result<reply> said;
+  };
+  enum class driver : std::uint8_t { none, caller, reactor };
+  using guard = std::unique_lock<std::mutex>;
+
+  void enqueue(std::string commands, std::vector<request> requests, guard& lock);
+  void flush();  // with mutex_ held
+  void wait(seat& mine, guard& lock);
+  void drive(seat& mine, guard& lock);
+  void hand_over();  // with mutex_ held
+  void read_ready();
+  void take_in(const std::shared_ptr<wire>& from, std::string_view bytes, guard& lock);
+  void tell(std::vector<told_reply> all, guard& lock);
+
+  bool stale() const;  // with mutex_ held
+  void arm();          // with mutex_ held
+  void disarm();       // with mutex_ held
+  void guard_deadline();
+  void on_deadline();
+  void hang_up(const failure& why, guard& lock);
+  void reconnect();  // with mutex_ held
+  void dial_again();
+  void give_up_waiting(guard& lock, const failure* because);
+
+  const settings where_;
+  spi::runtime& engine_;
+  const std::chrono::nanoseconds patience_;
+
+  std::mutex mutex_;
+  std::shared_ptr<wire> wire_;  // null: no connection
+  std::string out_;             // not yet taken by the socket
+  std::deque<request> sent_;
+  std::deque<parcel> unsent_;
+  std::deque<seat*> seats_;  // who blocks
+  driver driver_ = driver::none;
+  std::thread::id driving_;
+  spi::time_point last_use_;
+  descriptor gate_;       // an epoll set with the socket in it while the reactor is to read
+  bool watched_ = false;  // the reactor knows the gate
+  bool armed_ = false;
+  bool deadline_guarded_ = false;
+  bool flush_owed_ = false;
+  bool dialling_ = false;
+  unsigned failures_ = 0;
+  failure last_failure_{errc::unavailable, ""};
+};
+
+}  // namespace holdfast::redis

@@ -1,0 +1,330 @@
+#include "redis_backend.hpp"
+
+#include "keys.hpp"
+#include "redis_error.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace holdfast::redis {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+template <class T>
+std::vector<T> one(T only) {
+  std::vector<T> all;
+  all.push_back(std::move(only));
+  return all;
+}
+
+std::string milliseconds(std::chrono::nanoseconds time) {
+  return std::to_string(std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::milliseconds>(time).count()));
+}
+
+/// pid, host and client name as entries keep them: tabs are what separates them.
+std::string describe(const spi::identity& who) {
+  std::string text = std::to_string(who.pid) + "\t" + who.host + "\t";
+  for (const char c : who.client_name) text += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  return text;
+}
+
+std::string_view word(std::string_view& rest) {
+  const auto space = rest.find(' ');
+  const auto first = rest.substr(0, space);
+  rest = space == rest.npos ? std::string_view() : rest.substr(space + 1);
+  return first;
+}
+
+std::uint64_t number(std::string_view text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+failure other_kind(const std::string& name, spi::kind wanted, std::string_view present) {
+  std::string now = "key that is no lock";
+  if (const auto known = present.empty() ? std::nullopt : kind_of(present.front())) now = to_string(*known);
+  if (present == "?") now = "number of another program";
+  return {errc::rejected,
+          "'" + name + "' is in use as a " + now + "; it cannot be a " + to_string(wanted) + " at the same time"};
+}
+
+result<std::unique_ptr<spi::backend>> redis_backend::open(settings where, spi::runtime& engine) {
+  auto store = std::make_unique<redis_backend>(std::move(where), engine);
+  if (auto good = store->link_->open(); !good) return good.error();
+  return std::unique_ptr<spi::backend>(std::move(store));
+}
+
+redis_backend::redis_backend(settings where, spi::runtime& engine)
+    : where_(std::move(where)),
+      engine_(engine),
+      uuid_(random_uuid()),
+      who_(describe(engine.who())),
+      link_(std::make_shared<link>(where_, engine)),
+      // They are called on the reactor thread, which ends before this does.
+      ears_(std::make_shared<ears>(where_, engine,
+                                   ears::callbacks{[this](auto channel, auto payload) { on_message(channel, payload); },
+                                                   [this] {
+                                                     tickets_.wake_all();
+                                                     observers_->tell_all();
+                                                   }})),
+      observers_(std::make_shared<observers>(engine)) {}
+
+std::string redis_backend::identity() const {
+  return "redis:" + where_.shown() + "/" + std::to_string(where_.database);
+}
+
+std::string redis_backend::owner(const spi::claim& c) const { return owner_of(uuid_, c.id); }
+
+redis_backend::words redis_backend::arguments(spi::kind k, const std::string& name) const {
+  return {std::string(1, letter(k)), tag_of(name), where_.tokens == token_source::redisson ? "r" : "h"};
+}
+
+redis_backend::words redis_backend::claim_arguments(const spi::claim& c) const {
+  words all = arguments(c.kind, c.name);
+  all.push_back(owner(c));
+  all.push_back(c.id.hex());
+  return all;
+}
+
+redis_backend::words redis_backend::entry_arguments(const spi::entry_request& request, const std::string& who_asks,
+                                                    bool queue) const {
+  const spi::claim& c = request.claim;
+  words all = arguments(c.kind, c.name);
+  all.reserve(13);
+  all.push_back(who_asks);
+  all.push_back(c.id.hex());
+  all.emplace_back(c.access == spi::access::exclusive ? "x" : "s");
+  all.emplace_back(c.order == ordering::fifo ? "f" : "a");
+  all.push_back(std::to_string(c.permits));
+  all.push_back(std::to_string(c.limit));
+  all.push_back(milliseconds(c.ttl));
+  all.push_back(std::to_string(std::max<std::uint32_t>(1, request.tokens)));
+  all.emplace_back(queue ? "1" : "0");
+  all.push_back(who_);
+  return all;
+}
+
+void redis_backend::run(const script& what, words keys, words arguments, spi::caller from, link::answer told) {
+  auto command = what.by_hash(keys, arguments);
+  link_->send(std::move(command), one(loaded(link_, what, std::move(keys), std::move(arguments), std::move(told))),
+              from);
+}
+
+link::answer redis_backend::loaded(std::weak_ptr<link> wire, const script& what, words keys, words arguments,
+                                   link::answer told) {
+  return [wire = std::move(wire), &what, keys = std::move(keys), arguments = std::move(arguments),
+          told = std::move(told)](result<reply> said) mutable {
+    if (!said) return told(std::move(said));
+    if (!said->is_error()) return told(std::move(said));
+    if (!said->text().starts_with("NOSCRIPT")) return told(failure_of(said->text()));
+    // A server that was restarted or flushed its scripts: this once with the text.
+    auto alive = wire.lock();
+    if (!alive) return told(failure{errc::unavailable, "the client is gone"});
+    alive->send(what.by_text(keys, arguments), one(link::answer([told = std::move(told)](result<reply> again) mutable {
+                  if (again && again->is_error()) return told(failure_of(again->text()));
+                  told(std::move(again));
+                })),
+                spi::caller::must_not_block);
+  };
+}
+
+bool redis_backend::listening(const spi::claim& c) const {
+  if (!ears_->hears({subject::kind::channel, client_channel(uuid_)})) return false;
+  if (c.kind != spi::kind::mutex || c.order != ordering::fifo) return true;
+  return ears_->hears({subject::kind::pattern, fair_pattern(uuid_)});
+}
+
+void redis_backend::listen(const spi::claim& c, ears::ready done) {
+  const bool fair = c.kind == spi::kind::mutex && c.order == ordering::fifo;
+  ears_->listen({subject::kind::channel, client_channel(uuid_)},
+                [this, fair, done = std::move(done)](result<void> heard) mutable {
+                  if (!heard || !fair) return done(std::move(heard));
+                  ears_->listen({subject::kind::pattern, fair_pattern(uuid_)}, std::move(done));
+                });
+}
+
+void redis_backend::enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) {
+  const spi::claim& c = request.claim;
+  if (c.kind == spi::kind::permits && c.permits > c.limit) {
+    return done(failure{errc::invalid_argument, "'" + c.name + "': " + std::to_string(c.permits) +
+                                                    " permits asked for where there are " + std::to_string(c.limit)});
+  }
+  if (!request.queue || listening(c)) return enter_now(request, request.queue, std::move(done));
+  // Whoever is in line must be heard of, or he is taken for dead. The first look does not need it: it may be free.
+  enter_now(request, false, [this, asked = spi::entry_request(request), done = std::move(done)](auto first) mutable {
+    if (!first || std::holds_alternative<spi::granted>(*first)) return done(std::move(first));
+    const spi::claim wanted = asked.claim;
+    listen(wanted, [this, asked = std::move(asked), done = std::move(done)](const result<void>& heard) mutable {
+      if (!heard) return done(heard.error());
+      asked.caller = spi::caller::must_not_block;
+      enter_now(asked, true, std::move(done));
+    });
+  });
+}
+
+void redis_backend::enter_now(const spi::entry_request& request, bool queue, spi::completion<spi::entry_result> done) {
+  std::string who = owner(request.claim);
+  auto arguments = entry_arguments(request, who, queue);
+  if (queue) tickets_.open(who, public_channel(request.claim.kind, request.claim.name));
+  const auto sent = engine_.now();
+  run(scripts::all().enter, lock_keys(request.claim.name), std::move(arguments), request.caller,
+      [this, request, queue, sent, who = std::move(who), done = std::move(done)](result<reply> said) mutable {
+        if (!said) return done(said.error());
+        auto outcome = settle(request, who, *said, sent);
+        const bool waits = outcome && std::holds_alternative<spi::busy>(*outcome);
+        if (queue && waits && said->at(3).integer() == 1) hear_others(request.claim, who);
+        if (queue && !waits) {
+          tickets_.close(who);
+          hush(public_channel(request.claim.kind, request.claim.name));
+        }
+        done(std::move(outcome));
+      });
+}
+
+result<spi::entry_result> redis_backend::settle(const spi::entry_request& request, const std::string&,
+                                                const reply& said, spi::time_point sent) {
+  const spi::claim& c = request.claim;
+  switch (said.at(0).integer()) {
+    case 1: {
+      clock_.note(said.at(4).unsigned_integer(), sent);
+      if (c.kind == spi::kind::semaphore || c.kind == spi::kind::latch) return spi::entry_result(spi::granted{});
+      const auto left = std::chrono::milliseconds(said.at(3).integer());
+      return spi::entry_result(spi::granted{fencing_token(said.at(1).unsigned_integer()),
+                                            static_cast<std::uint32_t>(said.at(2).integer()), sent + left});
+    }
+    case 0:
+      if (said.size() < 5) break;
+      clock_.note(said.at(4).unsigned_integer(), sent);
+      return spi::entry_result(busy_until(said));
+    case 2:
+      return other_kind(c.name, c.kind, said.at(1).text());
+    case 3:
+      return {errc::rejected, "'" + c.name + "' is in use with " + std::to_string(said.at(1).integer()) +
+                                  " permits; it cannot have " + std::to_string(c.limit) + " at the same time"};
+    default:
+      break;
+  }
+  return {errc::rejected, "'" + c.name + "': the server's answer makes no sense"};
+}
+
+/// The first in line looks when the holder's time ends, those behind a little later: by then it has it. Without an end
+/// known, the look is for a message that was lost.
+spi::busy redis_backend::busy_until(const reply& said) const {
+  const auto ends = std::chrono::milliseconds(said.at(1).integer());
+  const auto rank = said.at(2).integer();
+  const auto behind = std::min<std::chrono::milliseconds>(50ms * rank, 5s);
+  std::chrono::milliseconds wait = ends >= 0ms ? ends + 1ms + behind : 5s + 5 * behind;
+  return {engine_.now() + std::clamp<std::chrono::milliseconds>(wait, 1ms, 60s)};
+}
+
+/// Somebody who is not one of us may free it: then only the public channel tells.
+void redis_backend::hear_others(const spi::claim& c, const std::string& who) {
+  if (!tickets_.need(who)) return;
+  // What was said before the subscription held is looked for once.
+  ears_->listen({subject::kind::channel, public_channel(c.kind, c.name)},
+                [this, who](const result<void>&) { tickets_.wake(who, spi::look_again{}); });
+}
+
+void redis_backend::hush(const std::string& channel) {
+  if (!tickets_.needed(channel)) ears_->ignore({subject::kind::channel, channel});
+}
+
+void redis_backend::watch(const spi::claim& queued, spi::completion<spi::wake> done) {
+  tickets_.watch(owner(queued), std::move(done));
+}
+
+void redis_backend::on_message(std::string_view channel, std::string_view payload) {
+  if (channel.starts_with("holdfast_client:")) return on_letter(payload);
+  if (channel == event_channel) return observers_->tell(payload);
+  const auto ours = channel.find(":" + uuid_ + ":");
+  if (ours != channel.npos) return tickets_.wake(std::string(channel.substr(ours + 1)), spi::look_again{});
+  if (payload.size() > 1 && payload.front() == '0') return;  // from one of us: the line was served
+  tickets_.wake_first_on(channel);
+}
+
+void redis_backend::on_letter(std::string_view payload) {
+  const auto what = word(payload);
+  if (what == "l") return tickets_.wake(std::string(payload), spi::look_again{});
+  if (what == "g") return on_grant(payload);
+  if (what != "e" || payload.size() != 32) return;
+  spi::owner_id id;
+  for (std::size_t i = 0; i < id.bytes.size(); ++i)
+    std::from_chars(payload.data() + 2 * i, payload.data() + 2 * i + 2, id.bytes[i], 16);
+  engine_.lost(id, loss::taken);
+}
+
+void redis_backend::on_grant(std::string_view letter) {
+  const std::string who(word(letter));
+  spi::granted grant;
+  grant.first_token = fencing_token(number(word(letter)));
+  grant.tokens = static_cast<std::uint32_t>(number(word(letter)));
+  const auto ttl = std::chrono::milliseconds(number(word(letter)));
+  grant.expires = clock_.when(number(word(letter)), engine_.now()) + ttl;
+  tickets_.wake(who, grant);
+}
+
+void redis_backend::leave(const spi::claim& ours, spi::caller from, spi::completion<bool> done) {
+  auto arguments = claim_arguments(ours);
+  std::string who = arguments[3];
+  arguments.push_back(std::to_string(ours.permits));
+  run(scripts::all().leave, lock_keys(ours.name), std::move(arguments), from,
+      [this, who = std::move(who), channel = public_channel(ours.kind, ours.name),
+       done = std::move(done)](result<reply> said) mutable {
+        if (!said) return done(said.error());
+        tickets_.close(who);
+        hush(channel);
+        done(said->integer() == 1);
+      });
+}
+
+void redis_backend::convert(const spi::claim& held, spi::access to, spi::caller from, spi::completion<bool> done) {
+  auto arguments = claim_arguments(held);
+  arguments.emplace_back(to == spi::access::exclusive ? "x" : "s");
+  run(scripts::all().convert, lock_keys(held.name), std::move(arguments), from,
+      [done = std::move(done)](result<reply> said) mutable {
+        if (!said) return done(said.error());
+        if (said->integer() < 0) return done(failure{errc::lost, "the store does not know this lease any more"});
+        done(said->integer() == 1);
+      });
+}
+
+void redis_backend::raise(const spi::claim& held, fencing_token floor, spi::caller from, spi::completion<bool> done) {
+  constexpr std::uint64_t greatest = (std::uint64_t{1} << 53) - 1;  // Lua's numbers are exact up to here
+  if (floor.value() > greatest)
+    return done(
+        failure{errc::unsupported, "Redis keeps tokens up to 2^53; " + std::to_string(floor.value()) + " is greater"});
+  auto arguments = claim_arguments(held);
+  arguments.push_back(std::to_string(floor.value()));
+  run(scripts::all().raise, lock_keys(held.name), std::move(arguments), from,
+      [done = std::move(done)](result<reply> said) mutable {
+        if (!said) return done(said.error());
+        if (said->integer() < 0) return done(failure{errc::lost, "the store does not know this lease any more"});
+        done(true);
+      });
+}
+
+void redis_backend::evict(const std::string& name, spi::completion<bool> done) {
+  run(scripts::all().evict, lock_keys(name), arguments(spi::kind::mutex, name), spi::caller::must_not_block,
+      [done = std::move(done)](result<reply> said) mutable {
+        if (!said) return done(said.error());
+        done(said->integer() == 1);
+      });
+}
+
+std::function<void()> redis_backend::observe(const std::string& prefix, std::function<void()> changed) {
+  const auto id = observers_->add(prefix, changed);
+  const subject events{subject::kind::channel, event_channel};
+  // What happened before the subscription held is looked for once.
+  ears_->listen(events, [changed](const result<void>&) { changed(); });
+  return [this, id, events] {
+    observers_->remove(id);
+    if (!observers_->any()) ears_->ignore(events);
+  };
+}
+
+}  // namespace holdfast::redis

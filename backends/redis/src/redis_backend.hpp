@@ -1,0 +1,89 @@
+#pragma once
+
+#include "ears.hpp"
+#include "link.hpp"
+#include "observers.hpp"
+#include "script.hpp"
+#include "server_clock.hpp"
+#include "settings.hpp"
+#include "tickets.hpp"
+
+#include <holdfast/backend.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::redis {
+
+/// The refusal of a name that is in other use; `present` is the letter the scripts tell.
+failure other_kind(const std::string& name, spi::kind wanted, std::string_view present);
+
+/// One Redis server in Redisson's layout. Every operation is one script; see script_text.hpp.
+///
+/// Thread safety: safe.
+class redis_backend final : public spi::backend {
+ public:
+  static constexpr spi::capabilities can{true, true, true, true, true, true, true, true, true};
+
+  /// Blocks at most connect_timeout.
+  static result<std::unique_ptr<spi::backend>> open(settings where, spi::runtime& engine);
+  redis_backend(settings where, spi::runtime& engine);
+
+  spi::capabilities supports() const noexcept override { return can; }
+  std::string identity() const override;
+
+  void enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) override;
+  void watch(const spi::claim& queued, spi::completion<spi::wake> done) override;
+  void leave(const spi::claim& ours, spi::caller from, spi::completion<bool> done) override;
+  void renew(const std::vector<spi::claim>& held, spi::completion<std::vector<spi::renewal_outcome>> done) override;
+  void convert(const spi::claim& held, spi::access to, spi::caller from, spi::completion<bool> done) override;
+  void raise(const spi::claim& held, fencing_token floor, spi::caller from, spi::completion<bool> done) override;
+
+  void count(const spi::count_request& request, spi::caller from, spi::completion<spi::count_reply> done) override;
+  void load_cell(const std::string& name, spi::caller from, spi::completion<spi::cell_value> done) override;
+  void exchange_cell(const std::string& name, std::uint64_t expected, std::string value, spi::owner_id id,
+                     spi::caller from, spi::completion<bool> done) override;
+  void admit(const std::string& name, fencing_token token, spi::caller from,
+             spi::completion<fencing_token> done) override;
+
+  void inspect(const std::string& prefix, spi::completion<std::vector<entry>> done) override;
+  void evict(const std::string& name, spi::completion<bool> done) override;
+  std::function<void()> observe(const std::string& prefix, std::function<void()> changed) override;
+
+ private:
+  using words = std::vector<std::string>;
+
+  std::string owner(const spi::claim& c) const;
+  words arguments(spi::kind k, const std::string& name) const;
+  words claim_arguments(const spi::claim& c) const;
+  words entry_arguments(const spi::entry_request& request, const std::string& who_asks, bool queue) const;
+  /// Runs a script; the answer is a reply that is no error.
+  void run(const script& what, words keys, words arguments, spi::caller from, link::answer told);
+  static link::answer loaded(std::weak_ptr<link> wire, const script& what, words keys, words arguments,
+                             link::answer told);
+
+  bool listening(const spi::claim& c) const;
+  void listen(const spi::claim& c, ears::ready done);
+  void enter_now(const spi::entry_request& request, bool queue, spi::completion<spi::entry_result> done);
+  result<spi::entry_result> settle(const spi::entry_request& request, const std::string& who, const reply& said,
+                                   spi::time_point sent);
+  spi::busy busy_until(const reply& said) const;
+  void hear_others(const spi::claim& c, const std::string& who);
+  void hush(const std::string& channel);
+  void on_message(std::string_view channel, std::string_view payload);
+  void on_letter(std::string_view payload);
+  void on_grant(std::string_view letter);
+
+  const settings where_;
+  spi::runtime& engine_;
+  const std::string uuid_;
+  const std::string who_;
+  const std::shared_ptr<link> link_;
+  const std::shared_ptr<ears> ears_;
+  const std::shared_ptr<observers> observers_;
+  server_clock clock_;
+  tickets tickets_;
+};
+
+}  // namespace holdfast::redis

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <holdfast/error.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace holdfast::redis {
+
+/// What an error reply means to the caller; `detail` keeps the server's own words, where they cannot hold a secret.
+failure failure_of(std::string_view error_reply);
+
+/// A connection that could not be made or ended: errc::unavailable.
+failure broken(const std::string& where, std::string_view what);
+failure broken(const std::string& where, std::string_view what, int error_number);
+
+}  // namespace holdfast::redis

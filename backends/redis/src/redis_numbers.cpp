@@ -1,0 +1,151 @@
+#include "keys.hpp"
+#include "redis_backend.hpp"
+#include "redis_error.hpp"
+
+#include <atomic>
+
+namespace holdfast::redis {
+
+namespace {
+
+constexpr std::size_t renewed_at_once = 100;  // mutexes per script: the server does nothing else meanwhile
+
+const char* word_of(spi::count_request::op what) {
+  using op = spi::count_request::op;
+  switch (what) {
+    case op::get:
+      return "get";
+    case op::set_if_unset:
+      return "set";
+    case op::add:
+      return "add";
+    case op::subtract:
+      return "sub";
+    case op::drain:
+      return "drain";
+  }
+  return "get";
+}
+
+/// The outcomes of a batch, told when the last has come.
+struct renewals {
+  std::vector<spi::renewal_outcome> outcomes;
+  std::atomic<std::size_t> left{0};
+  spi::completion<std::vector<spi::renewal_outcome>> done;
+
+  void settle(std::size_t index, const spi::claim& c, bool renewed, spi::time_point sent) {
+    outcomes[index].what = renewed ? spi::renewal::renewed : spi::renewal::lost;
+    outcomes[index].expires = sent + std::chrono::duration_cast<std::chrono::milliseconds>(c.ttl);
+  }
+  void one_less() {
+    if (--left == 0) done(std::move(outcomes));
+  }
+};
+
+}  // namespace
+
+void redis_backend::renew(const std::vector<spi::claim>& held,
+                          spi::completion<std::vector<spi::renewal_outcome>> done) {
+  auto state = std::make_shared<renewals>();
+  state->outcomes.resize(held.size());
+  state->done = std::move(done);
+  const auto sent = engine_.now();
+  std::string commands;
+  std::vector<link::answer> answers;
+  const auto add = [&](const script& what, words keys, words args, link::answer told) {
+    commands += what.by_hash(keys, args);
+    answers.push_back(loaded(link_, what, std::move(keys), std::move(args), std::move(told)));
+  };
+  const auto milliseconds = [](const spi::claim& c) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(c.ttl).count());
+  };
+
+  std::vector<std::size_t> mutexes;
+  words keys;
+  words owners;
+  const auto flush = [&] {
+    if (mutexes.empty()) return;
+    add(scripts::all().renew_mutexes, std::move(keys), std::move(owners),
+        [state, sent, held, mutexes](const result<reply>& said) {
+          for (std::size_t i = 0; said && i < mutexes.size(); ++i)
+            state->settle(mutexes[i], held[mutexes[i]], said->at(i).integer() == 1, sent);
+          state->one_less();
+        });
+    mutexes.clear();
+    keys.clear();
+    owners.clear();
+  };
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const spi::claim& c = held[i];
+    if (c.kind == spi::kind::mutex) {
+      mutexes.push_back(i);
+      keys.push_back(c.name);
+      keys.push_back(own_key("held", c.name));
+      owners.push_back(owner(c));
+      owners.push_back(milliseconds(c));
+      if (mutexes.size() == renewed_at_once) flush();
+      continue;
+    }
+    auto args = claim_arguments(c);
+    args.push_back(std::to_string(c.permits));
+    args.push_back(milliseconds(c));
+    add(scripts::all().renew, lock_keys(c.name), std::move(args), [state, sent, c, i](const result<reply>& said) {
+      if (said) state->settle(i, c, said->integer() == 1, sent);
+      state->one_less();
+    });
+  }
+  flush();
+  if (answers.empty()) return state->done(std::move(state->outcomes));
+  state->left = answers.size();
+  link_->send(std::move(commands), std::move(answers), spi::caller::may_block);
+}
+
+void redis_backend::count(const spi::count_request& request, spi::caller from, spi::completion<spi::count_reply> done) {
+  auto args = arguments(request.kind, request.name);
+  args.push_back(request.id.hex());
+  args.emplace_back(word_of(request.what));
+  args.push_back(std::to_string(request.amount));
+  run(scripts::all().count, lock_keys(request.name), std::move(args), from,
+      [name = request.name, kind = request.kind, done = std::move(done)](result<reply> said) mutable {
+        if (!said) return done(said.error());
+        const auto outcome = said->at(0).integer();
+        if (outcome == 4)
+          return done(
+              failure{errc::invalid_argument, "'" + name + "': the number of permits would not fit in 64 bits"});
+        if (outcome == 2) return done(other_kind(name, kind, said->at(1).text()));
+        done(spi::count_reply{outcome == 1, said->at(1).integer()});
+      });
+}
+
+void redis_backend::load_cell(const std::string& name, spi::caller from, spi::completion<spi::cell_value> done) {
+  std::string command;
+  const std::string key = own_key("cell", name);
+  append_command(command, {"HMGET", key, "value", "version"});
+  std::vector<link::answer> answers;
+  answers.emplace_back([done = std::move(done)](result<reply> said) mutable {
+    if (!said) return done(said.error());
+    if (said->is_error()) return done(failure_of(said->text()));
+    done(spi::cell_value{std::string(said->at(0).text()), said->at(1).unsigned_integer()});
+  });
+  link_->send(std::move(command), std::move(answers), from);
+}
+
+void redis_backend::exchange_cell(const std::string& name, std::uint64_t expected, std::string value, spi::owner_id id,
+                                  spi::caller from, spi::completion<bool> done) {
+  run(scripts::all().exchange_cell, {own_key("cell", name)}, {std::to_string(expected), std::move(value), id.hex()},
+      from, [done = std::move(done)](result<reply> said) mutable {
+        if (!said) return done(said.error());
+        done(said->integer() == 1);
+      });
+}
+
+void redis_backend::admit(const std::string& name, fencing_token token, spi::caller from,
+                          spi::completion<fencing_token> done) {
+  run(scripts::all().admit, {own_key("fence", name)}, {std::to_string(token.value())}, from,
+      [done = std::move(done)](result<reply> said) mutable {
+        if (!said) return done(said.error());
+        done(fencing_token(said->unsigned_integer()));
+      });
+}
+
+}  // namespace holdfast::redis

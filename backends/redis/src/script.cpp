@@ -1,0 +1,95 @@
+#include "script.hpp"
+
+#include "reply.hpp"
+#include "script_text.hpp"
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace holdfast::redis {
+
+namespace {
+
+using block = std::array<std::uint32_t, 5>;
+
+void digest(block& state, const unsigned char* chunk) {
+  std::array<std::uint32_t, 80> w{};
+  for (std::size_t i = 0; i < 16; ++i) {
+    w[i] = std::uint32_t{chunk[4 * i]} << 24 | std::uint32_t{chunk[4 * i + 1]} << 16 |
+           std::uint32_t{chunk[4 * i + 2]} << 8 | std::uint32_t{chunk[4 * i + 3]};
+  }
+  for (std::size_t i = 16; i < 80; ++i) w[i] = std::rotl(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+  auto [a, b, c, d, e] = state;
+  for (std::size_t i = 0; i < 80; ++i) {
+    std::uint32_t f = b ^ c ^ d;
+    std::uint32_t k = i < 40 ? 0x6ed9eba1U : 0xca62c1d6U;
+    if (i < 20) {
+      f = (b & c) | (~b & d);
+      k = 0x5a827999U;
+    } else if (i >= 40 && i < 60) {
+      f = (b & c) | (b & d) | (c & d);
+      k = 0x8f1bbcdcU;
+    }
+    const std::uint32_t next = std::rotl(a, 5) + f + e + k + w[i];
+    e = d;
+    d = c;
+    c = std::rotl(b, 30);
+    b = a;
+    a = next;
+  }
+  state = {state[0] + a, state[1] + b, state[2] + c, state[3] + d, state[4] + e};
+}
+
+script with_prelude(std::string_view body) { return script(std::string(lua_prelude) + std::string(body)); }
+
+}  // namespace
+
+std::string sha1(std::string_view text) {
+  std::string padded(text);
+  padded += '\x80';
+  while (padded.size() % 64 != 56) padded += '\0';
+  const std::uint64_t bits = std::uint64_t{text.size()} * 8;
+  for (int shift = 56; shift >= 0; shift -= 8) padded += static_cast<char>(bits >> shift & 0xff);
+  block state{0x67452301U, 0xefcdab89U, 0x98badcfeU, 0x10325476U, 0xc3d2e1f0U};
+  for (std::size_t at = 0; at < padded.size(); at += 64)
+    digest(state, reinterpret_cast<const unsigned char*>(padded.data()) + at);
+  std::string hex;
+  for (const std::uint32_t word : state)
+    for (int shift = 28; shift >= 0; shift -= 4) hex += "0123456789abcdef"[word >> shift & 0xf];
+  return hex;
+}
+
+script::script(std::string body) : body_(std::move(body)), hash_(sha1(body_)) {}
+
+std::string script::by_hash(const std::vector<std::string>& keys, const std::vector<std::string>& arguments) const {
+  return command("EVALSHA", hash_, keys, arguments);
+}
+
+std::string script::by_text(const std::vector<std::string>& keys, const std::vector<std::string>& arguments) const {
+  return command("EVAL", body_, keys, arguments);
+}
+
+std::string script::command(std::string_view verb, std::string_view what, const std::vector<std::string>& keys,
+                            const std::vector<std::string>& arguments) const {
+  std::vector<std::string_view> words{verb, what};
+  const std::string count = std::to_string(keys.size());
+  words.push_back(count);
+  words.insert(words.end(), keys.begin(), keys.end());
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::string out;
+  append_command(out, words);
+  return out;
+}
+
+const scripts& scripts::all() {
+  static const scripts every{with_prelude(lua_enter),        with_prelude(lua_leave),
+                             with_prelude(lua_renew),        script(std::string(lua_renew_mutexes)),
+                             with_prelude(lua_convert),      with_prelude(lua_raise),
+                             with_prelude(lua_count),        script(std::string(lua_exchange_cell)),
+                             script(std::string(lua_admit)), with_prelude(lua_describe),
+                             with_prelude(lua_evict)};
+  return every;
+}
+
+}  // namespace holdfast::redis

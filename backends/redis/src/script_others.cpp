@@ -1,0 +1,164 @@
+#include "script_text.hpp"
+
+namespace holdfast::redis {
+
+// 4 hex id of the request, 5 op, 6 amount. {1 or 0 done, value}; {2, kind}: in use as that; {4}: does not fit in 64
+// bits.
+const std::string_view lua_count = R"lua(
+local hex, op, amount = ARGV[4], ARGV[5], ARGV[6]
+if op ~= 'get' then
+  local before = call('GET', done(hex))
+  if before then
+    local was, value = string.match(before, '^r(%d) (.*)$')
+    if was then return {tonumber(was), value} end
+  end
+end
+local now = present()
+if now == 'i' then
+  if op ~= 'get' then call('DEL', raw, mark) end
+  now = nil
+end
+if now and now ~= kind and not (now == '?' and kind ~= 'p') then return {2, now} end
+
+local value = call('TYPE', raw).ok == 'string' and call('GET', raw) or nil
+if op == 'get' then return {1, value or '0'} end
+local did, message = 1, nil
+if op == 'set' then
+  did = (not value or (kind == 'l' and tonumber(value) <= 0)) and 1 or 0
+  if did == 1 and not (kind == 'l' and amount == '0') then
+    call('SET', raw, amount)
+    value = amount
+    message = '1'
+  end
+elseif op == 'add' then
+  if type(redis.pcall('INCRBY', raw, amount)) == 'table' then return {4} end
+elseif op == 'sub' and value then
+  if type(redis.pcall('DECRBY', raw, amount)) == 'table' then call('SET', raw, 0) end
+  if tonumber(call('GET', raw)) <= 0 then
+    call('DEL', raw, mark)
+    message = '0'
+  end
+elseif op == 'drain' and value then
+  if tonumber(value) > 0 then call('SET', raw, 0) else value = '0' end
+end
+local after = op == 'drain' and (value or '0') or call('GET', raw) or '0'
+call('SET', done(hex), 'r' .. did .. ' ' .. after, 'PX', 30000)
+if call('EXISTS', raw) == 1 then call('SET', mark, kind) end
+grown = op == 'set' or op == 'add'
+pass_on(message)
+return {did, after}
+)lua";
+
+// Keys: the cell. 1 version expected, 2 value, 3 hex id of the request. 1: written, 0: another version.
+const std::string_view lua_exchange_cell = R"lua(
+local now = redis.call('HMGET', KEYS[1], 'version', 'writer')
+if now[2] == ARGV[3] then return 1 end
+if (now[1] or '0') ~= ARGV[1] then return 0 end
+local clock = redis.call('TIME')
+-- As tokens: a cell that was lost with the server's data does not come back with a version somebody remembers.
+local version = math.max(clock[1] * 1000000 + clock[2], (tonumber(now[1]) or 0) + 1)
+redis.call('HSET', KEYS[1], 'version', string.format('%.0f', version), 'value', ARGV[2], 'writer', ARGV[3])
+return 1
+)lua";
+
+// Keys: the fence. 1 token; 0 only asks. The newest, as text: numbers here end at 2^53.
+const std::string_view lua_admit = R"lua(
+local newest, token = redis.call('GET', KEYS[1]) or '0', ARGV[1]
+if #token > #newest or (#token == #newest and token > newest) then
+  redis.call('SET', KEYS[1], token)
+  return token
+end
+return newest
+)lua";
+
+// {kind, {owner, entry, ms left, access, ...}, {owner, entry, ...}}; nil: no lock. Dead waiters go.
+const std::string_view lua_describe = R"lua(
+kind = present()
+if not kind or kind == 'x' then return nil end
+local owner_pattern = '^%x+%-%x+%-%x+%-%x+%-%x+:%-?%d+$'
+local holders, waiters = {}, {}
+local function add(owner, left, access)
+  for _, part in ipairs({owner, call('HGET', held, owner) or '', left, access}) do holders[#holders + 1] = part end
+end
+if kind == 'm' then
+  if call('EXISTS', raw) == 1 then
+    if call('HLEN', raw) > 1 then return nil end
+    local owner = call('HKEYS', raw)[1]
+    if not string.find(owner, owner_pattern) then return nil end
+    add(owner, call('PTTL', raw), 'x')
+  end
+elseif kind == 's' then
+  local mode = call('HGET', raw, 'mode')
+  if mode and mode ~= 'read' and mode ~= 'write' then return nil end
+  if mode and live() > 0 then
+    for _, field in ipairs(call('HKEYS', raw)) do
+      local owner = string.gsub(field, ':write$', '')
+      if owner ~= field then
+        add(owner, call('PTTL', raw), 'x')
+      elseif field ~= 'mode' then
+        add(owner, call('PTTL', reader(owner) .. '1'), 's')
+      end
+    end
+  end
+elseif kind == 'p' then
+  for _, owner in ipairs(call('HKEYS', held)) do
+    local e = parse(call('HGET', held, owner))
+    local score = e and tonumber(call('ZSCORE', slots, slot_ids(e.hex, 1)[1]))
+    if score and score > ms then add(owner, score - ms, 'x') end
+  end
+end
+local function queue(owners, drop)
+  for _, owner in ipairs(owners) do
+    local stored = call('HGET', wait, owner) or ''
+    if stored ~= '' and listeners(client_of(owner)) == 0 then
+      drop(owner)
+    else
+      waiters[#waiters + 1] = owner
+      waiters[#waiters + 1] = stored
+    end
+  end
+end
+queue(call('LRANGE', list, 0, -1), give_up)
+queue(call('ZRANGE', line, 0, -1), function(owner)
+  call('ZREM', line, owner)
+  call('HDEL', wait, owner)
+end)
+return {kind, holders, waiters}
+)lua";
+
+// 1: it was taken from somebody, 0: nobody had it.
+const std::string_view lua_evict = R"lua(
+kind = present()
+local owners = {}
+if kind == 'm' or kind == 's' then
+  for _, field in ipairs(call('HKEYS', raw)) do
+    local owner = string.gsub(field, ':write$', '')
+    if field ~= 'mode' then owners[#owners + 1] = owner end
+    if owner == field and kind == 's' and field ~= 'mode' then
+      for i = tonumber(call('HGET', raw, field)) or 0, 1, -1 do call('DEL', reader(owner) .. i) end
+    end
+  end
+  call('DEL', raw)
+elseif kind == 'p' then
+  owners = call('HKEYS', held)
+  local n = call('ZCARD', slots)
+  if n > 0 then
+    call('DEL', slots)
+    call('INCRBY', raw, n)
+    grown = true
+    if #owners == 0 then owners[1] = '' end
+  end
+end
+if #owners == 0 then return 0 end
+for _, owner in ipairs(owners) do
+  local stored = call('HGET', held, owner)
+  local e = stored and parse(stored)
+  if e then call('PUBLISH', client_of(owner), 'e ' .. e.hex) end
+end
+call('DEL', held)
+pass_on(kind == 's' and '1' or '0')
+changed()
+return 1
+)lua";
+
+}  // namespace holdfast::redis

@@ -1,0 +1,273 @@
+#include "script_text.hpp"
+
+namespace holdfast::redis {
+
+// What the scripts share: who holds, who fits, who is next.
+const std::string_view lua_prelude = R"lua(
+local raw, held, wait, line, token, list, due, slots, mark = unpack(KEYS)
+local kind, tag, counter = ARGV[1], ARGV[2], ARGV[3]
+local call = redis.call
+local clock = call('TIME')
+local us = clock[1] * 1000000 + clock[2]
+local ms = math.floor(us / 1000)
+local grown = false  -- permits came back
+local fair_wait = 300000  -- Redisson's fairLockWaitTimeout
+
+local function text(n) return string.format('%.0f', n) end
+
+local function channel()
+  if kind == 'm' then return 'redisson_lock__channel:' .. tag end
+  if kind == 's' then return 'redisson_rwlock:' .. tag end
+  if kind == 'l' then return 'redisson_countdownlatch__channel__{' .. raw .. '}' end
+  return 'redisson_sc:' .. tag
+end
+
+local function listeners(where) return call('PUBSUB', 'NUMSUB', where)[2] end
+local function client_of(owner) return 'holdfast_client:' .. string.sub(owner, 1, 36) end
+local function changed() call('PUBLISH', 'holdfast_event', raw) end
+local function reader(owner) return tag .. ':' .. owner .. ':rwlock_timeout:' end
+local function done(hex) return 'holdfast_done:' .. tag .. ':' .. hex end
+
+local function keep(key, ttl)
+  if call('PTTL', key) < ttl then call('PEXPIRE', key, text(ttl)) end
+end
+
+-- An entry of held or wait: kind access permits ttl tokens since first-token hex <tab> who.
+local function compose(e, first)
+  return table.concat({kind, e.access, e.permits, e.ttl, e.count, text(ms), text(first), e.hex}, ' ') .. '\t' .. e.who
+end
+local function parse(stored)
+  local e = {}
+  e.kind, e.access, e.permits, e.ttl, e.count, e.since, e.first, e.hex, e.who =
+    string.match(stored, '^(%a) (%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%x+)\t(.*)$')
+  return e.kind and e
+end
+
+-- The ids of a claim's permits. The claim's own id makes them, so that sent again they are the same.
+local function slot_ids(hex, n)
+  local id = string.gsub(string.sub(hex, 1, 26), '..', function(h) return string.char(tonumber(h, 16)) end)
+  local all = {}
+  for i = 0, n - 1 do
+    all[i + 1] = id .. string.char(math.floor(i / 65536) % 256, math.floor(i / 256) % 256, i % 256)
+  end
+  return all
+end
+
+-- The first of n tokens: greater than every one before, and no less than the clock, so that a server which has lost its
+-- data goes on above. The key of an idle name may expire; one that Redisson made has no end and keeps it.
+local function draw(n)
+  if counter == 'r' then return call('INCRBY', token, n) - n + 1 end
+  local last = tonumber(call('GET', token))
+  local first = us
+  if last and last >= us then first = last + 1 end
+  if last and call('PTTL', token) == -1 then
+    call('SET', token, text(first + n - 1), 'KEEPTTL')
+  else
+    call('SET', token, text(first + n - 1), 'PX', text(86400000 + (first + n - us) / 1000))
+  end
+  return first
+end
+
+local function grant(owner, e)
+  local ttl, n = tonumber(e.ttl), tonumber(e.permits)
+  if kind == 'c' or kind == 'l' then
+    if kind == 'c' then call('DECRBY', raw, n) end
+    call('SET', done(e.hex), 'g' .. e.permits, 'PX', 30000)
+    return 0
+  end
+  local first = draw(tonumber(e.count))
+  if kind == 'm' then
+    call('HSET', raw, owner, 1)
+    call('PEXPIRE', raw, e.ttl)
+  elseif kind == 'p' then
+    call('DECRBY', raw, n)
+    for _, id in ipairs(slot_ids(e.hex, n)) do call('ZADD', slots, text(ms + ttl), id) end
+  elseif e.access == 'x' then
+    call('HSET', raw, 'mode', 'write', owner .. ':write', 1)
+    call('PEXPIRE', raw, e.ttl)
+  else
+    call('HSET', raw, 'mode', 'read', owner, 1)
+    call('SET', reader(owner) .. '1', 1, 'PX', e.ttl)
+    keep(raw, ttl)
+  end
+  call('HSET', held, owner, compose(e, first))
+  keep(held, ttl + 60000)
+  return first
+end
+
+-- Holders of a read-write lock that are alive, and how long the last of them will be. Readers whose time is over go.
+local function live()
+  local n, longest = 0, 0
+  for _, field in ipairs(call('HKEYS', raw)) do
+    local left = -1
+    if field == 'mode' then
+      left = -3
+    elseif string.sub(field, -6) == ':write' then
+      left = math.max(0, call('PTTL', raw))
+    else
+      for i = tonumber(call('HGET', raw, field)) or 0, 1, -1 do left = math.max(left, call('PTTL', reader(field) .. i)) end
+    end
+    if left >= 0 then
+      n = n + 1
+      longest = math.max(longest, left)
+    elseif left ~= -3 then
+      call('HDEL', raw, field)
+      call('HDEL', held, field)
+    end
+  end
+  if n == 0 then call('DEL', raw, held) end
+  return n, longest
+end
+
+-- Permits whose time is over come back.
+local function reclaim()
+  local ended = call('ZRANGEBYSCORE', slots, 0, text(ms))
+  if #ended == 0 then return end
+  for _, id in ipairs(ended) do call('ZREM', slots, id) end
+  call('INCRBY', raw, #ended)
+  grown = true
+  local all = call('HGETALL', held)
+  for i = 1, #all, 2 do
+    local e = parse(all[i + 1])
+    if not e or not call('ZSCORE', slots, slot_ids(e.hex, 1)[1]) then call('HDEL', held, all[i]) end
+  end
+end
+
+-- How many milliseconds the claim is still held; nil if it is not.
+local function holding(owner, hex)
+  if kind == 'm' then
+    if redis.pcall('HEXISTS', raw, owner) == 1 then return call('PTTL', raw) end
+  elseif kind == 's' then
+    if redis.pcall('HEXISTS', raw, owner .. ':write') == 1 then return call('PTTL', raw) end
+    if redis.pcall('HEXISTS', raw, owner) == 1 then
+      local left = call('PTTL', reader(owner) .. '1')
+      if left >= 0 then return left end
+    end
+  elseif kind == 'p' then
+    local score = tonumber(call('ZSCORE', slots, slot_ids(hex, 1)[1]))
+    if score and score > ms then return score - ms end
+  elseif call('EXISTS', done(hex)) == 1 then
+    return 0
+  end
+end
+
+local function fits(access, permits)
+  if kind == 'm' then return call('EXISTS', raw) == 0 end
+  if kind == 's' then
+    local mode = call('HGET', raw, 'mode')
+    return not mode or (access == 's' and mode == 'read') or live() == 0
+  end
+  local value = tonumber(call('GET', raw) or 0)
+  if kind == 'l' then return value <= 0 end
+  return value >= permits
+end
+
+-- What the name is used for: a kind, '?' a number of unknown purpose, 'i' permits nobody has, 'x' no lock, nil nothing.
+local function present()
+  local type = call('TYPE', raw).ok
+  if type == 'hash' then return call('HEXISTS', raw, 'mode') == 1 and 's' or 'm' end
+  if type == 'string' then
+    if call('EXISTS', slots) == 1 then
+      reclaim()
+      if call('EXISTS', slots) == 1 then return 'p' end
+    end
+    local made = call('GET', mark)
+    if made == 'p' and call('EXISTS', wait) == 0 then return 'i' end
+    return made or '?'
+  end
+  if type ~= 'none' then return 'x' end
+  local first = call('ZRANGE', line, 0, 0)[1] or call('LINDEX', list, 0)
+  local stored = first and call('HGET', wait, first)
+  if stored then return string.sub(stored, 1, 1) end
+  return first and 'm'
+end
+
+local function hand(owner, e, first)
+  call('PUBLISH', client_of(owner), table.concat({'g', owner, text(first), e.count, e.ttl, text(us)}, ' '))
+end
+
+-- Lets in whoever is first in our line, as long as they fit. Whose client listens no more is dead and is passed over.
+-- The first token of `self`, if it was among them.
+local function admit(self)
+  local mine
+  while true do
+    local head = call('ZRANGE', line, 0, 0)[1]
+    if not head then return mine end
+    local stored = call('HGET', wait, head)
+    local e = stored and parse(stored)
+    if e and not fits(e.access, tonumber(e.permits)) then return mine end
+    call('ZREM', line, head)
+    call('HDEL', wait, head)
+    if e and head == self then
+      mine = grant(head, e)
+    elseif e and listeners(client_of(head)) > 0 then
+      hand(head, e, grant(head, e))
+    end
+  end
+end
+
+-- Redisson's fair queue: who waited too long goes; scores of those behind one who leaves move up.
+local function purge()
+  while true do
+    local head = call('LINDEX', list, 0)
+    local score = head and tonumber(call('ZSCORE', due, head))
+    if not score or score > ms then return end
+    call('ZREM', due, head)
+    call('LPOP', list)
+    call('HDEL', wait, head)
+  end
+end
+local function give_up(owner)
+  local behind = false
+  for _, other in ipairs(call('LRANGE', list, 0, -1)) do
+    if behind then call('ZINCRBY', due, -fair_wait, other) end
+    behind = behind or other == owner
+  end
+  call('ZREM', due, owner)
+  call('HDEL', wait, owner)
+  return call('LREM', list, 0, owner)
+end
+local function take_turn(owner, e)
+  call('LPOP', list)
+  call('ZREM', due, owner)
+  call('HDEL', wait, owner)
+  for _, other in ipairs(call('ZRANGE', due, 0, -1)) do call('ZINCRBY', due, -fair_wait, other) end
+  return grant(owner, e)
+end
+local function admit_fair(self)
+  while call('EXISTS', raw) == 0 do
+    purge()
+    local head = call('LINDEX', list, 0)
+    if not head then return end
+    local stored = call('HGET', wait, head)
+    local e = stored and parse(stored)
+    if not e then
+      call('PUBLISH', channel() .. ':' .. head, '0')
+      return
+    end
+    if head == self then return take_turn(head, e) end
+    if listeners(client_of(head)) > 0 then
+      hand(head, e, take_turn(head, e))
+    else
+      give_up(head)
+    end
+  end
+end
+
+-- After something came free: ours in line get it; foreign clients get the message they wait for. (A leading zero tells
+-- our own clients that our line was served already.)
+local function pass_on(message, self)
+  local mine
+  if kind == 'm' and call('EXISTS', list) == 1 then mine = admit_fair(self) end
+  if call('EXISTS', line) == 1 then mine = admit(self) or mine end
+  if kind == 'p' or kind == 'c' then
+    local left = grown and call('GET', raw)
+    if left and tonumber(left) > 0 then call('PUBLISH', channel(), '0' .. left) end
+  elseif message and (kind == 'l' or call('EXISTS', raw) == 0 or (kind == 's' and call('HGET', raw, 'mode') == 'read')) then
+    call('PUBLISH', channel(), message)
+  end
+  return mine
+end
+)lua";
+
+}  // namespace holdfast::redis

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string_view>
+
+/// The Lua of scripts. Keys of those with the prelude, for a name `raw`:
+///   1 raw             Redisson's: hash of a lock, number of a semaphore or latch
+///   2 holdfast_held   hash, owner -> what inspect shows of a holder of ours
+///   3 holdfast_wait   hash, owner -> the same of a waiter of ours
+///   4 holdfast_line   zset, our waiters in the order they came (fair mutexes: key 6)
+///   5 redisson_lock_token   6 redisson_lock_queue   7 redisson_lock_timeout   8 raw's zset of expirable permits
+///   9 holdfast_kind   what made the number at raw
+/// Arguments: 1 kind (m mutex, s shared_mutex, p permits, c semaphore, l latch), 2 tag: raw in the braces that keep
+/// derived keys in its slot, 3 counter: h hybrid tokens, r Redisson's, then each script's own from 4 on.
+namespace holdfast::redis {
+
+extern const std::string_view lua_prelude;
+extern const std::string_view lua_enter;
+extern const std::string_view lua_leave;
+extern const std::string_view lua_renew;
+extern const std::string_view lua_renew_mutexes;
+extern const std::string_view lua_convert;
+extern const std::string_view lua_raise;
+extern const std::string_view lua_count;
+extern const std::string_view lua_exchange_cell;
+extern const std::string_view lua_admit;
+extern const std::string_view lua_describe;
+extern const std::string_view lua_evict;
+
+}  // namespace holdfast::redis

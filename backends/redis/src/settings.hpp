@@ -1,0 +1,35 @@
+#pragma once
+
+#include <holdfast/result.hpp>
+#include <holdfast/uri.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace holdfast::redis {
+
+/// Where fencing tokens come from.
+enum class token_source : std::uint8_t {
+  hybrid,    ///< The greater of the last token and the server's time: survives the loss of all data.
+  redisson,  ///< Redisson's plain counter.
+};
+
+/// What a URL says.
+struct settings {
+  std::string host;
+  std::string port = "6379";
+  std::string socket;  ///< Path; empty: TCP.
+  std::string user;
+  std::string password;
+  unsigned database = 0;
+  token_source tokens = token_source::hybrid;
+
+  /// redis://[user:password@]host[:port][/db], redis+unix:///path.sock?db=N; options tokens=, password-file=.
+  /// errc::invalid_argument names the part that is wrong.
+  static result<settings> from(uri where);
+
+  /// As errors and logs name it; never the password.
+  std::string shown() const;
+};
+
+}  // namespace holdfast::redis

@@ -1,0 +1,104 @@
+#include "tickets.hpp"
+
+#include <utility>
+
+namespace holdfast::redis {
+
+void tickets::open(const std::string& owner, const std::string& channel) {
+  const std::lock_guard lock(mutex_);
+  auto [at, fresh] = all_.try_emplace(owner);
+  if (!fresh) return;
+  at->second.number = ++last_;
+  at->second.channel = channel;
+  channels_[channel].line.emplace(last_, owner);
+}
+
+void tickets::erase(place at) {
+  const auto heard = channels_.find(at->second.channel);
+  heard->second.line.erase(at->second.number);
+  if (at->second.needs_channel) --heard->second.needs;
+  if (heard->second.line.empty()) channels_.erase(heard);
+  all_.erase(at);
+}
+
+void tickets::close(const std::string& owner) {
+  spi::completion<spi::wake> watch;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(owner);
+    if (found == all_.end()) return;
+    watch = std::move(found->second.watch);
+    erase(found);
+  }
+  if (watch) watch(spi::wake(spi::look_again{}));
+}
+
+void tickets::watch(const std::string& owner, spi::completion<spi::wake> done) {
+  std::optional<spi::wake> now;
+  spi::completion<spi::wake> before;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(owner);
+    if (found == all_.end()) {
+      now = spi::look_again{};
+    } else if (found->second.woken) {
+      now = std::exchange(found->second.woken, std::nullopt);
+      if (std::holds_alternative<spi::granted>(*now)) erase(found);
+    } else {
+      before = std::exchange(found->second.watch, std::move(done));
+    }
+  }
+  if (now) done(*now);
+  if (before) before(spi::wake(spi::look_again{}));
+}
+
+void tickets::wake(const std::string& owner, spi::wake why) {
+  spi::completion<spi::wake> watch;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(owner);
+    if (found == all_.end()) return;
+    watch = std::move(found->second.watch);
+    // A grant is not taken back by a doubt that comes after it.
+    const bool keeps_grant = found->second.woken && std::holds_alternative<spi::granted>(*found->second.woken);
+    if (!watch && !keeps_grant) found->second.woken = why;
+    if (watch && std::holds_alternative<spi::granted>(why)) erase(found);
+  }
+  if (watch) watch(why);
+}
+
+void tickets::wake_all() {
+  std::vector<std::string> owners;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [owner, t] : all_) owners.push_back(owner);
+  }
+  for (const auto& owner : owners) wake(owner, spi::look_again{});
+}
+
+void tickets::wake_first_on(std::string_view channel) {
+  std::string first;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = channels_.find(channel);
+    if (found == channels_.end()) return;
+    first = found->second.line.begin()->second;
+  }
+  wake(first, spi::look_again{});
+}
+
+bool tickets::need(const std::string& owner) {
+  const std::lock_guard lock(mutex_);
+  const auto found = all_.find(owner);
+  if (found == all_.end() || std::exchange(found->second.needs_channel, true)) return false;
+  ++channels_.find(found->second.channel)->second.needs;
+  return true;
+}
+
+bool tickets::needed(std::string_view channel) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = channels_.find(channel);
+  return found != channels_.end() && found->second.needs != 0;
+}
+
+}  // namespace holdfast::redis

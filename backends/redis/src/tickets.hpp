@@ -1,0 +1,62 @@
+#pragma once
+
+#include <holdfast/backend.hpp>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace holdfast::redis {
+
+/// Our claims in line, by their owner's name in the store, and the watches on them. A wake that comes before the watch
+/// is kept for it.
+///
+/// Thread safety: safe. Watches end with nothing locked.
+class tickets {
+ public:
+  /// Called before the claim may be put in line: from here on nothing that is said of it is missed.
+  void open(const std::string& owner, const std::string& channel);
+  void close(const std::string& owner);
+
+  /// Ends at once if the claim is not in line or was woken already.
+  void watch(const std::string& owner, spi::completion<spi::wake> done);
+  /// A grant ends the wait: the claim is not in line any more.
+  void wake(const std::string& owner, spi::wake why);
+  void wake_all();
+  /// Of those that wait on this channel, the one that has waited longest looks again: its look serves the line.
+  void wake_first_on(std::string_view channel);
+
+  /// Says that the claim must hear the channel; true for the first that does.
+  bool need(const std::string& owner);
+  /// Does anybody in line still need the channel?
+  bool needed(std::string_view channel) const;
+
+ private:
+  struct ticket {
+    std::uint64_t number = 0;
+    std::string channel;
+    bool needs_channel = false;
+    std::optional<spi::wake> woken;
+    spi::completion<spi::wake> watch;
+  };
+
+  struct audience {                             // those in line on one channel
+    std::map<std::uint64_t, std::string> line;  // owners, in the order they came
+    std::size_t needs = 0;                      // how many must hear it
+  };
+  using place = std::unordered_map<std::string, ticket>::iterator;
+
+  void erase(place at);  // with mutex_ held
+
+  mutable std::mutex mutex_;
+  std::uint64_t last_ = 0;
+  std::unordered_map<std::string, ticket> all_;
+  std::map<std::string, audience, std::less<>> channels_;
+};
+
+}  // namespace holdfast::redis

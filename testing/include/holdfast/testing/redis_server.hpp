@@ -1,0 +1,46 @@
+#pragma once
+
+#include <holdfast/testing/temporary_directory.hpp>
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace holdfast::testing {
+
+/// A redis-server of one test: on a free port of this machine, in a directory of its own, gone with this object (and
+/// with the test, should that be killed). Keeps nothing on disk.
+///
+/// Thread safety: one thread at a time.
+class redis_server {
+ public:
+  /// `settings`: further words of its command line. Throws std::runtime_error if it does not start.
+  explicit redis_server(std::vector<std::string> settings = {});
+  redis_server(const redis_server&) = delete;
+  redis_server& operator=(const redis_server&) = delete;
+  ~redis_server();
+
+  std::uint16_t port() const noexcept { return port_; }
+  std::string url(unsigned database = 0) const;
+  std::string socket() const { return (directory_.path() / "socket").string(); }
+
+  void kill();   ///< SIGKILL, and waits for the end.
+  void start();  ///< Again, empty, on the same port.
+  void pause();
+  void resume();
+
+  /// One command on a connection of its own; the reply's first line, or the text of a bulk reply.
+  std::string command(const std::vector<std::string>& words) const;
+
+ private:
+  bool answers() const;
+
+  const std::vector<std::string> settings_;
+  temporary_directory directory_;
+  std::uint16_t port_ = 0;
+  pid_t pid_ = -1;
+};
+
+}  // namespace holdfast::testing
