@@ -212,14 +212,15 @@ result<spi::entry_result> redis_backend::settle(const spi::entry_request& reques
   return {errc::rejected, "'" + c.name + "': the server's answer makes no sense"};
 }
 
-/// The first in line looks when the holder's time ends, those behind a little later: by then it has it. Without an end
-/// known, the look is for a message that was lost.
+/// The first in line looks when the holder's time ends, those behind a little later: by then it has it. And all look
+/// now and then, the first of them every second: whoever got it meanwhile may have a shorter time, and a message may
+/// have been lost.
 spi::busy redis_backend::busy_until(const reply& said) const {
   const auto ends = std::chrono::milliseconds(said.at(1).integer());
-  const auto rank = said.at(2).integer();
-  const auto behind = std::min<std::chrono::milliseconds>(50ms * rank, 5s);
-  std::chrono::milliseconds wait = ends >= 0ms ? ends + 1ms + behind : 5s + 5 * behind;
-  return {engine_.now() + std::clamp<std::chrono::milliseconds>(wait, 1ms, 60s)};
+  const auto rank = std::clamp<std::int64_t>(said.at(2).integer(), 0, 100);
+  const auto seldom = std::min<std::chrono::milliseconds>(1s * (rank + 1), 15s);
+  const auto wait = ends >= 0ms ? std::min<std::chrono::milliseconds>(ends + 1ms + 50ms * rank, seldom) : seldom;
+  return {engine_.now() + wait};
 }
 
 /// Somebody who is not one of us may free it: then only the public channel tells.
