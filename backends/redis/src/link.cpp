@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 namespace {
 
 // A connection unused for this long is looked at before it is used: the server may have gone meanwhile.
-constexpr auto idle_time = 50ms;
+constexpr auto idle_time = 1ms;
 
 void epoll(int set, int operation, int fd, std::uint32_t events) {
   epoll_event event{};

@@ -1,0 +1,88 @@
+#include <holdfast/holdfast.hpp>
+#include <holdfast/testing/expectations.hpp>
+#include <holdfast/testing/redis_server.hpp>
+#include <holdfast/testing/store_fixture.hpp>
+
+#include <gtest/gtest.h>
+
+namespace holdfast::testing {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string at(const redis_server& server, const std::string& who) {
+  return "redis://" + who + "127.0.0.1:" + std::to_string(server.port());
+}
+
+}  // namespace
+
+TEST(redis_connect, a_unix_socket_reaches_the_same_store) {
+  const redis_server server;
+  mutex by_socket(connect("redis+unix://" + server.socket() + "?db=1"), "m");
+  mutex by_port(connect(server.url(1)), "m");
+  const lease held = by_socket.acquire();
+  EXPECT_FALSE(by_port.try_acquire());
+}
+
+TEST(redis_connect, a_password_is_given_and_never_told) {
+  const redis_server server({"--requirepass", "open-sesame"});
+  EXPECT_TRUE(mutex(connect(at(server, ":open-sesame@")), "m").try_acquire());
+  for (const std::string& url : {at(server, ":hunter2@"), at(server, "app:hunter2@"), at(server, "")}) {
+    EXPECT_TRUE(throws(errc::rejected, [&] { return connect(url); }));
+    EXPECT_EQ(error_text([&] { return connect(url); }).find("hunter2"), std::string::npos);
+  }
+}
+
+TEST(redis_connect, an_acl_user_without_the_rights_is_told_so) {
+  const redis_server server;
+  server.command({"ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all"});
+  server.command({"ACL", "SETUSER", "poor", "on", ">secret", "~*", "&*", "+@all", "-evalsha", "-eval"});
+  EXPECT_TRUE(mutex(connect(at(server, "app:secret@")), "m").try_acquire());
+  mutex poor(connect(at(server, "poor:secret@")), "m");
+  EXPECT_TRUE(throws(errc::rejected, [&] { return poor.try_acquire(); }));
+  EXPECT_NE(error_text([&] { return poor.try_acquire(); }).find("right"), std::string::npos);
+}
+
+TEST(redis_connect, nobody_there_is_unavailable_in_time) {
+  redis_server server;
+  server.kill();
+  EXPECT_TRUE(throws(errc::unavailable, [&] { return connect(server.url(), {.connect_timeout = 1s}); }));
+}
+
+TEST(redis_connect, a_database_the_server_does_not_have_is_refused) {
+  const redis_server server;
+  EXPECT_TRUE(throws(errc::rejected, [&] { return connect(server.url(99)); }));
+}
+
+TEST(redis_connect, a_server_without_room_for_us_is_unavailable) {
+  const redis_server server;
+  server.command({"CONFIG", "SET", "maxclients", "1"});
+  const client first = connect(server.url());
+  EXPECT_TRUE(throws(errc::unavailable, [&] { return connect(server.url()); }));
+}
+
+TEST(redis_connect, a_replica_is_unavailable_and_says_why) {
+  const redis_server master;
+  const redis_server replica({"--replicaof", "127.0.0.1 " + std::to_string(master.port())});
+  mutex m(connect(replica.url()), "m");
+  EXPECT_TRUE(throws(errc::unavailable, [&] { return m.try_acquire(); }));
+}
+
+TEST(redis_connect, a_server_out_of_memory_is_rejected) {
+  const redis_server server({"--maxmemory", "1"});
+  mutex m(connect(server.url()), "m");
+  EXPECT_TRUE(throws(errc::rejected, [&] { return m.try_acquire(); }));
+  const std::string text = error_text([&] { return m.try_acquire(); });
+  EXPECT_NE(text.find("memory"), std::string::npos) << text;
+}
+
+TEST(redis_connect, a_key_that_is_no_lock_is_left_alone) {
+  const redis_server server;
+  server.command({"LPUSH", "basket", "apple"});
+  mutex m(connect(server.url()), "basket");
+  EXPECT_TRUE(throws(errc::rejected, [&] { return m.try_acquire(); }));
+  EXPECT_EQ(server.command({"LLEN", "basket"}), ":1");
+}
+
+}  // namespace holdfast::testing

@@ -1,0 +1,46 @@
+#include "redis_error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace holdfast::redis {
+
+TEST(redis_errors, each_has_its_meaning) {
+  const struct {
+    const char* said;
+    errc means;
+  } table[] = {
+      {"LOADING Redis is loading the dataset in memory", errc::unavailable},
+      {"BUSY Redis is busy running a script.", errc::unavailable},
+      {"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.", errc::unavailable},
+      {"READONLY You can't write against a read only replica.", errc::unavailable},
+      {"NOREPLICAS Not enough good replicas to write.", errc::unavailable},
+      {"CLUSTERDOWN The cluster is down", errc::unavailable},
+      {"ERR max number of clients reached", errc::unavailable},
+      {"OOM command not allowed when used memory > 'maxmemory'.", errc::rejected},
+      {"MISCONF Redis is configured to save RDB snapshots", errc::rejected},
+      {"NOAUTH Authentication required.", errc::rejected},
+      {"WRONGPASS invalid username-password pair or user is disabled.", errc::rejected},
+      {"NOPERM this user has no permissions to run the 'evalsha' command", errc::rejected},
+      {"WRONGTYPE Operation against a key holding the wrong kind of value", errc::rejected},
+      {"MOVED 3999 127.0.0.1:6381", errc::unsupported},
+      {"CROSSSLOT Keys in request don't hash to the same slot", errc::unsupported},
+      {"ERR Error running script (call to f_x): @user_script:1: OOM command not allowed", errc::rejected},
+      {"ERR something new", errc::rejected},
+      {"", errc::rejected},
+  };
+  for (const auto& row : table) {
+    const failure f = failure_of(row.said);
+    EXPECT_EQ(f.code, make_error_code(row.means)) << row.said;
+    EXPECT_FALSE(f.detail.empty());
+  }
+}
+
+TEST(redis_errors, a_broken_connection_is_unavailable_and_says_where) {
+  const failure f = broken("127.0.0.1:6379", "cannot connect", ECONNREFUSED);
+  EXPECT_EQ(f.code, make_error_code(errc::unavailable));
+  EXPECT_EQ(f.detail, "redis 127.0.0.1:6379: cannot connect: Connection refused");
+}
+
+}  // namespace holdfast::redis

@@ -1,0 +1,76 @@
+#include "tickets.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::redis {
+
+namespace {
+
+struct woken {
+  int times = 0;
+  bool granted = false;
+  spi::completion<spi::wake> watch() {
+    return [this](const result<spi::wake>& why) {
+      ++times;
+      granted = std::holds_alternative<spi::granted>(*why);
+    };
+  }
+};
+
+}  // namespace
+
+TEST(tickets, a_claim_that_is_not_in_line_is_told_at_once) {
+  tickets t;
+  woken w;
+  t.watch("a", w.watch());
+  EXPECT_EQ(w.times, 1);
+  EXPECT_FALSE(w.granted);
+}
+
+TEST(tickets, what_comes_before_the_watch_is_kept_for_it) {
+  tickets t;
+  woken w;
+  t.open("a", "c");
+  t.wake("a", spi::granted{});
+  t.wake("a", spi::look_again{});
+  t.watch("a", w.watch());
+  EXPECT_EQ(w.times, 1);
+  EXPECT_TRUE(w.granted) << "a doubt does not take a grant back";
+}
+
+TEST(tickets, of_those_on_a_channel_the_oldest_is_woken) {
+  tickets t;
+  woken first;
+  woken second;
+  woken other;
+  t.open("z", "c");
+  t.open("a", "c");
+  t.open("b", "d");
+  t.watch("z", first.watch());
+  t.watch("a", second.watch());
+  t.watch("b", other.watch());
+  t.wake_first_on("c");
+  EXPECT_EQ(first.times, 1);
+  EXPECT_EQ(second.times, 0);
+  EXPECT_EQ(other.times, 0);
+  t.close("z");
+  t.wake_first_on("c");
+  EXPECT_EQ(second.times, 1);
+  t.wake_all();
+  EXPECT_EQ(other.times, 1);
+}
+
+TEST(tickets, leaving_ends_the_watch_and_the_need) {
+  tickets t;
+  woken w;
+  t.open("a", "c");
+  EXPECT_TRUE(t.need("a"));
+  EXPECT_FALSE(t.need("a"));
+  EXPECT_TRUE(t.needed("c"));
+  t.watch("a", w.watch());
+  t.close("a");
+  EXPECT_EQ(w.times, 1);
+  EXPECT_FALSE(t.needed("c"));
+}
+
+}  // namespace holdfast::redis
