@@ -41,7 +41,11 @@ void digest(block& state, const unsigned char* chunk) {
   state = {state[0] + a, state[1] + b, state[2] + c, state[3] + d, state[4] + e};
 }
 
-script with_prelude(std::string_view body) { return script(std::string(lua_prelude) + std::string(body)); }
+script with_prelude(std::string_view body, std::string_view usual_case = {}) {
+  std::string whole;
+  for (const auto part : {lua_head, usual_case, lua_prelude, body}) whole += part;
+  return script(std::move(whole));
+}
 
 }  // namespace
 
@@ -83,11 +87,16 @@ std::string script::command(std::string_view verb, std::string_view what, const 
 }
 
 const scripts& scripts::all() {
-  static const scripts every{with_prelude(lua_enter),        with_prelude(lua_leave),
-                             with_prelude(lua_renew),        script(std::string(lua_renew_mutexes)),
-                             with_prelude(lua_convert),      with_prelude(lua_raise),
-                             with_prelude(lua_count),        script(std::string(lua_exchange_cell)),
-                             script(std::string(lua_admit)), with_prelude(lua_describe),
+  static const scripts every{with_prelude(lua_enter, lua_enter_free),
+                             with_prelude(lua_leave, lua_leave_alone),
+                             with_prelude(lua_renew),
+                             script(std::string(lua_renew_mutexes)),
+                             with_prelude(lua_convert),
+                             with_prelude(lua_raise),
+                             with_prelude(lua_count),
+                             script(std::string(lua_exchange_cell)),
+                             script(std::string(lua_admit)),
+                             with_prelude(lua_describe),
                              with_prelude(lua_evict)};
   return every;
 }

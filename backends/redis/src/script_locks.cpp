@@ -2,6 +2,20 @@
 
 namespace holdfast::redis {
 
+// A mutex that is free and that nobody waits for. Arguments and reply as those of lua_enter.
+const std::string_view lua_enter_free = R"lua(
+if kind == 'm' and call('EXISTS', raw, held, wait, list) == 0 then
+  local e = {access = 'x', permits = ARGV[8], ttl = ARGV[10], count = ARGV[11], hex = ARGV[5], who = ARGV[13]}
+  local first = draw(tonumber(e.count))
+  call('HSET', raw, ARGV[4], 1)
+  call('PEXPIRE', raw, e.ttl)
+  call('HSET', held, ARGV[4], compose(e, first))
+  call('PEXPIRE', held, text(e.ttl + 60000))
+  changed()
+  return {1, text(first), tonumber(e.count), tonumber(e.ttl), text(us)}
+end
+)lua";
+
 // 4 owner, 5 hex id, 6 access (x, s), 7 order (a, f), 8 permits, 9 limit, 10 ttl in ms, 11 tokens, 12 stay in line (0,
 // 1), 13 who. Replies: {1, first token, tokens, ms left, server time}: granted. {0, ms left or -1, rank, 1 if others
 // than we may free it, server time}: busy. {2, kind}: in use as that. {3, limit}: in use with that many permits.
@@ -15,7 +29,7 @@ local function granted(first)
   return {1, text(first), tonumber(e.count), tonumber(e.ttl), text(us)}
 end
 
-if (kind == 'm' or kind == 's') and call('EXISTS', raw, held, wait, list) == 0 then return granted(grant(owner, e)) end
+if kind == 's' and call('EXISTS', raw, held, wait, list) == 0 then return granted(grant(owner, e)) end
 
 local now = present()
 if now == 'i' and kind ~= 'p' then
@@ -100,17 +114,24 @@ end
 return {0, ends, rank, foreign, text(us)}
 )lua";
 
+// The end of a mutex nobody waits for.
+const std::string_view lua_leave_alone = R"lua(
+local ended = kind == 'm' and redis.pcall('HDEL', raw, ARGV[4]) == 1
+if ended then
+  call('HDEL', held, ARGV[4])
+  changed()
+  if call('EXISTS', wait, list) == 0 then
+    call('PUBLISH', 'redisson_lock__channel:' .. tag, '0')
+    return 1
+  end
+end
+)lua";
+
 // 4 owner, 5 hex id, 6 permits. 1: a grant ended or the line was left; 0: there was neither.
 const std::string_view lua_leave = R"lua(
 local owner, hex, permits = ARGV[4], ARGV[5], tonumber(ARGV[6])
 
-if kind == 'm' and redis.pcall('HDEL', raw, owner) == 1 then
-  call('HDEL', held, owner)
-  changed()
-  if call('EXISTS', wait, list) == 0 then
-    call('PUBLISH', channel(), '0')
-    return 1
-  end
+if ended then
   -- Others than ours want it too: every so often it is theirs for the taking.
   if listeners(channel()) > 0 and call('HINCRBY', held, ':turns', 1) > 16 then
     call('DEL', held)

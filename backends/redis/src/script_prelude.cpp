@@ -2,55 +2,23 @@
 
 namespace holdfast::redis {
 
-// What the scripts share: who holds, who fits, who is next.
-const std::string_view lua_prelude = R"lua(
+// What every script begins with. A script that finds the usual case answers it before the functions of the prelude are
+// made: that costs the server more than the commands do.
+const std::string_view lua_head = R"lua(
 local raw, held, wait, line, token, list, due, slots, mark = unpack(KEYS)
 local kind, tag, counter = ARGV[1], ARGV[2], ARGV[3]
 local call = redis.call
 local clock = call('TIME')
 local us = clock[1] * 1000000 + clock[2]
 local ms = math.floor(us / 1000)
-local grown = false  -- permits came back
-local fair_wait = 300000  -- Redisson's fairLockWaitTimeout
 
 local function text(n) return string.format('%.0f', n) end
 
-local function channel()
-  if kind == 'm' then return 'redisson_lock__channel:' .. tag end
-  if kind == 's' then return 'redisson_rwlock:' .. tag end
-  if kind == 'l' then return 'redisson_countdownlatch__channel__{' .. raw .. '}' end
-  return 'redisson_sc:' .. tag
-end
-
-local function listeners(where) return call('PUBSUB', 'NUMSUB', where)[2] end
-local function client_of(owner) return 'holdfast_client:' .. string.sub(owner, 1, 36) end
 local function changed() call('PUBLISH', 'holdfast_event', raw) end
-local function reader(owner) return tag .. ':' .. owner .. ':rwlock_timeout:' end
-local function done(hex) return 'holdfast_done:' .. tag .. ':' .. hex end
-
-local function keep(key, ttl)
-  if call('PTTL', key) < ttl then call('PEXPIRE', key, text(ttl)) end
-end
 
 -- An entry of held or wait: kind access permits ttl tokens since first-token hex <tab> who.
 local function compose(e, first)
   return table.concat({kind, e.access, e.permits, e.ttl, e.count, text(ms), text(first), e.hex}, ' ') .. '\t' .. e.who
-end
-local function parse(stored)
-  local e = {}
-  e.kind, e.access, e.permits, e.ttl, e.count, e.since, e.first, e.hex, e.who =
-    string.match(stored, '^(%a) (%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%x+)\t(.*)$')
-  return e.kind and e
-end
-
--- The ids of a claim's permits. The claim's own id makes them, so that sent again they are the same.
-local function slot_ids(hex, n)
-  local id = string.gsub(string.sub(hex, 1, 26), '..', function(h) return string.char(tonumber(h, 16)) end)
-  local all = {}
-  for i = 0, n - 1 do
-    all[i + 1] = id .. string.char(math.floor(i / 65536) % 256, math.floor(i / 256) % 256, i % 256)
-  end
-  return all
 end
 
 -- The first of n tokens: greater than every one before, and no less than the clock, so that a server which has lost its
@@ -66,6 +34,46 @@ local function draw(n)
     call('SET', token, text(first + n - 1), 'PX', text(86400000 + (first + n - us) / 1000))
   end
   return first
+end
+)lua";
+
+// What the scripts share: who holds, who fits, who is next.
+const std::string_view lua_prelude = R"lua(
+local grown = false  -- permits came back
+local fair_wait = 300000  -- Redisson's fairLockWaitTimeout
+
+local function channel()
+  if kind == 'm' then return 'redisson_lock__channel:' .. tag end
+  if kind == 's' then return 'redisson_rwlock:' .. tag end
+  if kind == 'l' then return 'redisson_countdownlatch__channel__{' .. raw .. '}' end
+  return 'redisson_sc:' .. tag
+end
+
+local function listeners(where) return call('PUBSUB', 'NUMSUB', where)[2] end
+local function client_of(owner) return 'holdfast_client:' .. string.sub(owner, 1, 36) end
+local function reader(owner) return tag .. ':' .. owner .. ':rwlock_timeout:' end
+local function done(hex) return 'holdfast_done:' .. tag .. ':' .. hex end
+
+local function keep(key, ttl)
+  if call('PTTL', key) < ttl then call('PEXPIRE', key, text(ttl)) end
+end
+
+-- See compose().
+local function parse(stored)
+  local e = {}
+  e.kind, e.access, e.permits, e.ttl, e.count, e.since, e.first, e.hex, e.who =
+    string.match(stored, '^(%a) (%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%x+)\t(.*)$')
+  return e.kind and e
+end
+
+-- The ids of a claim's permits. The claim's own id makes them, so that sent again they are the same.
+local function slot_ids(hex, n)
+  local id = string.gsub(string.sub(hex, 1, 26), '..', function(h) return string.char(tonumber(h, 16)) end)
+  local all = {}
+  for i = 0, n - 1 do
+    all[i + 1] = id .. string.char(math.floor(i / 65536) % 256, math.floor(i / 256) % 256, i % 256)
+  end
+  return all
 end
 
 local function grant(owner, e)

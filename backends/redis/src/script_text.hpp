@@ -13,7 +13,10 @@
 /// derived keys in its slot, 3 counter: h hybrid tokens, r Redisson's, then each script's own from 4 on.
 namespace holdfast::redis {
 
+extern const std::string_view lua_head;
 extern const std::string_view lua_prelude;
+extern const std::string_view lua_enter_free;
+extern const std::string_view lua_leave_alone;
 extern const std::string_view lua_enter;
 extern const std::string_view lua_leave;
 extern const std::string_view lua_renew;
