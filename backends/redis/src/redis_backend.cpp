@@ -155,15 +155,17 @@ void redis_backend::enter(const spi::entry_request& request, spi::completion<spi
                                                     " permits asked for where there are " + std::to_string(c.limit)});
   }
   if (!request.queue || listening(c)) return enter_now(request, request.queue, std::move(done));
-  // Whoever is in line must be heard of, or he is taken for dead. The first look does not need it: it may be free.
-  enter_now(request, false, [this, asked = spi::entry_request(request), done = std::move(done)](auto first) mutable {
-    if (!first || std::holds_alternative<spi::granted>(*first)) return done(std::move(first));
-    const spi::claim wanted = asked.claim;
-    listen(wanted, [this, asked = std::move(asked), done = std::move(done)](const result<void>& heard) mutable {
-      if (!heard) return done(heard.error());
-      asked.caller = spi::caller::must_not_block;
-      enter_now(asked, true, std::move(done));
-    });
+  // Whoever is in line must be heard of, or he is taken for dead. The first look does not need it: it may be free. If
+  // it is not, the claim gets in line with its next look, as soon as we listen.
+  std::string who = owner(c);
+  tickets_.open(who, public_channel(c.kind, c.name));
+  enter_now(request, false, [this, c, who = std::move(who), done = std::move(done)](auto first) mutable {
+    if (!first || std::holds_alternative<spi::granted>(*first)) {
+      tickets_.close(who);
+    } else {
+      listen(c, [this, who](const result<void>&) { tickets_.wake(who, spi::look_again{}); });
+    }
+    done(std::move(first));
   });
 }
 
