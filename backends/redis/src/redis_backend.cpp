@@ -313,8 +313,10 @@ void redis_backend::raise(const spi::claim& held, fencing_token floor, spi::call
 
 void redis_backend::evict(const std::string& name, spi::completion<bool> done) {
   run(scripts::all().evict, lock_keys(name), arguments(spi::kind::mutex, name), spi::caller::must_not_block,
-      [done = std::move(done)](result<reply> said) mutable {
+      [name, done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());
+        if (said->integer() < 0)
+          return done(failure{errc::rejected, "'" + name + "' is a key that is no lock: it is left alone"});
         done(said->integer() == 1);
       });
 }

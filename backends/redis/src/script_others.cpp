@@ -71,32 +71,28 @@ end
 return newest
 )lua";
 
-// {kind, {owner, entry, ms left, access, ...}, {owner, entry, ...}}; nil: no lock. Dead waiters go.
+// {kind, {owner, entry, ms left, access, ...}, {owner, entry, ...}}; nil: no lock. Changes nothing.
 const std::string_view lua_describe = R"lua(
+only_look = true
 kind = present()
 if not kind or kind == 'x' then return nil end
-local owner_pattern = '^%x+%-%x+%-%x+%-%x+%-%x+:%-?%d+$'
 local holders, waiters = {}, {}
 local function add(owner, left, access)
   for _, part in ipairs({owner, call('HGET', held, owner) or '', left, access}) do holders[#holders + 1] = part end
 end
 if kind == 'm' then
   if call('EXISTS', raw) == 1 then
-    if call('HLEN', raw) > 1 then return nil end
-    local owner = call('HKEYS', raw)[1]
-    if not string.find(owner, owner_pattern) then return nil end
-    add(owner, call('PTTL', raw), 'x')
+    add(call('HKEYS', raw)[1], call('PTTL', raw), 'x')
   end
 elseif kind == 's' then
-  local mode = call('HGET', raw, 'mode')
-  if mode and mode ~= 'read' and mode ~= 'write' then return nil end
-  if mode and live() > 0 then
+  if call('EXISTS', raw) == 1 and live() > 0 then
     for _, field in ipairs(call('HKEYS', raw)) do
       local owner = string.gsub(field, ':write$', '')
       if owner ~= field then
         add(owner, call('PTTL', raw), 'x')
       elseif field ~= 'mode' then
-        add(owner, call('PTTL', reader(owner) .. '1'), 's')
+        local left = call('PTTL', reader(owner) .. '1')
+        if left >= 0 then add(owner, left, 's') end
       end
     end
   end
@@ -107,28 +103,24 @@ elseif kind == 'p' then
     if score and score > ms then add(owner, score - ms, 'x') end
   end
 end
-local function queue(owners, drop)
+local function queue(owners)
   for _, owner in ipairs(owners) do
     local stored = call('HGET', wait, owner) or ''
-    if stored ~= '' and listeners(client_of(owner)) == 0 then
-      drop(owner)
-    else
+    if stored == '' or listeners(client_of(owner)) > 0 then
       waiters[#waiters + 1] = owner
       waiters[#waiters + 1] = stored
     end
   end
 end
-queue(call('LRANGE', list, 0, -1), give_up)
-queue(call('ZRANGE', line, 0, -1), function(owner)
-  call('ZREM', line, owner)
-  call('HDEL', wait, owner)
-end)
+queue(call('LRANGE', list, 0, -1))
+queue(call('ZRANGE', line, 0, -1))
 return {kind, holders, waiters}
 )lua";
 
-// 1: it was taken from somebody, 0: nobody had it.
+// 1: it was taken from somebody, 0: nobody had it, -1: it is no lock.
 const std::string_view lua_evict = R"lua(
 kind = present()
+if kind == 'x' then return -1 end
 local owners = {}
 if kind == 'm' or kind == 's' then
   for _, field in ipairs(call('HKEYS', raw)) do

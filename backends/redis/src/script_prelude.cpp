@@ -40,6 +40,7 @@ end
 // What the scripts share: who holds, who fits, who is next.
 const std::string_view lua_prelude = R"lua(
 local grown = false  -- permits came back
+local only_look = false  -- nothing may be written
 local fair_wait = 300000  -- Redisson's fairLockWaitTimeout
 
 local function channel()
@@ -118,12 +119,12 @@ local function live()
     if left >= 0 then
       n = n + 1
       longest = math.max(longest, left)
-    elseif left ~= -3 then
+    elseif left ~= -3 and not only_look then
       call('HDEL', raw, field)
       call('HDEL', held, field)
     end
   end
-  if n == 0 then call('DEL', raw, held) end
+  if n == 0 and not only_look then call('DEL', raw, held) end
   return n, longest
 end
 
@@ -170,15 +171,28 @@ local function fits(access, permits)
   return value >= permits
 end
 
+-- A hash is a lock if there is nothing in it but what locks have: any other is somebody's data.
+local function kind_of_hash()
+  local owner = '^%x+%-%x+%-%x+%-%x+%-%x+:%-?%d+$'
+  local mode = call('HGET', raw, 'mode')
+  if not mode then
+    if call('HLEN', raw) == 1 and string.find(call('HKEYS', raw)[1], owner) then return 'm' end
+    return 'x'
+  end
+  if mode ~= 'read' and mode ~= 'write' then return 'x' end
+  for _, field in ipairs(call('HKEYS', raw)) do
+    if field ~= 'mode' and not string.find(string.gsub(field, ':write$', ''), owner) then return 'x' end
+  end
+  return 's'
+end
+
 -- What the name is used for: a kind, '?' a number of unknown purpose, 'i' permits nobody has, 'x' no lock, nil nothing.
 local function present()
   local type = call('TYPE', raw).ok
-  if type == 'hash' then return call('HEXISTS', raw, 'mode') == 1 and 's' or 'm' end
+  if type == 'hash' then return kind_of_hash() end
   if type == 'string' then
-    if call('EXISTS', slots) == 1 then
-      reclaim()
-      if call('EXISTS', slots) == 1 then return 'p' end
-    end
+    if not only_look then reclaim() end
+    if call('ZCOUNT', slots, '(' .. text(ms), '+inf') > 0 then return 'p' end
     local made = call('GET', mark)
     if made == 'p' and call('EXISTS', wait) == 0 then return 'i' end
     return made or '?'

@@ -83,4 +83,22 @@ TEST(redis_connect, a_key_that_is_no_lock_is_left_alone) {
   EXPECT_EQ(server.command({"LLEN", "basket"}), ":1");
 }
 
+TEST(redis_connect, hashes_of_other_programs_are_neither_shown_nor_touched) {
+  const redis_server server;
+  client c = connect(server.url());
+  server.command({"HSET", "doc:1", "title", "hello"});
+  server.command({"HSET", "doc:2", "title", "hello", "mode", "read"});
+  server.command({"HSET", "doc:3", "mode", "write"});
+  server.command({"HSET", "doc:3", "6f1d8e0a-1111-4222-8333-444455556666:41", "1", "title", "hello"});
+  for (const std::string name : {"doc:1", "doc:2", "doc:3"}) {
+    const std::string before = server.command({"HLEN", name});
+    EXPECT_TRUE(c.inspect("").empty());
+    EXPECT_TRUE(throws(errc::rejected, [&] { return mutex(c, name).try_acquire(); }));
+    EXPECT_TRUE(throws(errc::rejected, [&] { return shared_mutex(c, name).try_acquire(); }));
+    EXPECT_TRUE(throws(errc::rejected, [&] { return shared_mutex(c, name).try_acquire_shared(); }));
+    EXPECT_TRUE(throws(errc::rejected, [&] { return c.evict(name); }));
+    EXPECT_EQ(server.command({"HLEN", name}), before);
+  }
+}
+
 }  // namespace holdfast::testing
