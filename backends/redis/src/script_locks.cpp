@@ -61,6 +61,11 @@ if kind == 'p' then
   end
 end
 
+-- What is granted to us below is what we ask for now, as many tokens as the answer tells.
+local stored = call('HGET', wait, owner)
+local queued = stored and parse(stored)
+if queued then call('HSET', wait, owner, compose(e, 0, queued.since)) end
+
 local first = pass_on(nil, owner)
 if not first then
   local ahead = 0
@@ -84,7 +89,7 @@ if ARGV[12] == '1' then
       call('ZADD', due, text(ms + fair_wait), owner)
     end
     if call('LINDEX', list, 0) ~= owner then rank = 1 end
-    if call('HSET', wait, owner, call('HGET', wait, owner) or compose(e, 0)) == 1 then changed() end
+    if call('HSETNX', wait, owner, compose(e, 0)) == 1 then changed() end
   else
     rank = call('ZRANK', line, owner)
     if not rank then

@@ -17,8 +17,9 @@ local function text(n) return string.format('%.0f', n) end
 local function changed() call('PUBLISH', 'holdfast_event', raw) end
 
 -- An entry of held or wait: kind access permits ttl tokens since first-token hex <tab> who.
-local function compose(e, first)
-  return table.concat({kind, e.access, e.permits, e.ttl, e.count, text(ms), text(first), e.hex}, ' ') .. '\t' .. e.who
+local function compose(e, first, since)
+  return table.concat({kind, e.access, e.permits, e.ttl, e.count, since or text(ms), text(first), e.hex}, ' ') .. '\t' ..
+    e.who
 end
 
 -- The first of n tokens: greater than every one before, and no less than the clock, so that a server which has lost its
