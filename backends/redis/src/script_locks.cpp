@@ -258,6 +258,7 @@ return 1
 const std::string_view lua_raise = R"lua(
 if not holding(ARGV[4], ARGV[5]) then return -1 end
 local floor, last = tonumber(ARGV[6]), tonumber(call('GET', token)) or 0
+if counter == 'r' then call('PERSIST', token) end
 if last >= floor then return 1 end
 if counter == 'r' or call('PTTL', token) == -1 then
   call('SET', token, ARGV[6])

@@ -23,9 +23,13 @@ local function compose(e, first, since)
 end
 
 -- The first of n tokens: greater than every one before, and no less than the clock, so that a server which has lost its
--- data goes on above. The key of an idle name may expire; one that Redisson made has no end and keeps it.
+-- data goes on above. The key of an idle name may expire, but never one that counts for Redisson too: it has no end.
 local function draw(n)
-  if counter == 'r' then return call('INCRBY', token, n) - n + 1 end
+  if counter == 'r' then
+    local last = call('INCRBY', token, n)
+    call('PERSIST', token)
+    return last - n + 1
+  end
   local last = tonumber(call('GET', token))
   local first = us
   if last and last >= us then first = last + 1 end

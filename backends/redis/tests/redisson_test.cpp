@@ -89,6 +89,16 @@ TEST(redisson_layout, a_counter_redisson_made_never_expires_and_only_grows) {
   EXPECT_EQ(integer(server, {"PTTL", "redisson_lock_token:{my}"}), -1);
 }
 
+TEST(redisson_layout, a_counter_that_was_ours_and_becomes_redissons_expires_no_more) {
+  const redis_server server;
+  const fencing_token before = mutex(connect(server.url()), "my").acquire().token();
+  EXPECT_GT(integer(server, {"PTTL", "redisson_lock_token:{my}"}), 0);
+  EXPECT_GT(mutex(connect(server.url() + "?tokens=redisson"), "my").acquire().token(), before);
+  EXPECT_EQ(integer(server, {"PTTL", "redisson_lock_token:{my}"}), -1);
+  EXPECT_TRUE(mutex(connect(server.url()), "my").try_acquire());
+  EXPECT_EQ(integer(server, {"PTTL", "redisson_lock_token:{my}"}), -1);
+}
+
 TEST(redisson_contention, its_lock_keeps_us_out_and_its_release_wakes_us) {
   const redis_server server;
   mutex m(connect(server.url()), "my");
