@@ -176,7 +176,14 @@ void redis_backend::enter_now(const spi::entry_request& request, bool queue, spi
   const auto sent = engine_.now();
   run(scripts::all().enter, lock_keys(request.claim.name), std::move(arguments), request.caller,
       [this, request, queue, sent, who = std::move(who), done = std::move(done)](result<reply> said) mutable {
-        if (!said) return done(said.error());
+        if (!said) {
+          // Somewhere in the script: what it wrote before is taken back. (Without an answer the engine does that.)
+          if (said.error().code != errc::unavailable) {
+            tickets_.close(who);
+            leave(request.claim, spi::caller::must_not_block, [](const result<bool>&) {});
+          }
+          return done(said.error());
+        }
         auto outcome = settle(request, who, *said, sent);
         const bool waits = outcome && std::holds_alternative<spi::busy>(*outcome);
         if (queue && waits && said->at(3).integer() == 1) hear_others(request.claim, who);

@@ -6,12 +6,12 @@ namespace holdfast::redis {
 const std::string_view lua_enter_free = R"lua(
 if kind == 'm' and call('EXISTS', raw, held, wait, list) == 0 then
   local e = {access = 'x', permits = ARGV[8], ttl = ARGV[10], count = ARGV[11], hex = ARGV[5], who = ARGV[13]}
+  changing()
   local first = draw(tonumber(e.count))
   call('HSET', raw, ARGV[4], 1)
   call('PEXPIRE', raw, e.ttl)
   call('HSET', held, ARGV[4], compose(e, first))
   call('PEXPIRE', held, text(e.ttl + 60000))
-  changed()
   return {1, text(first), tonumber(e.count), tonumber(e.ttl), text(us)}
 end
 )lua";
@@ -25,11 +25,13 @@ local e = {access = ARGV[6], permits = ARGV[8], ttl = ARGV[10], count = ARGV[11]
 local fair = kind == 'm' and ARGV[7] == 'f'
 
 local function granted(first)
-  changed()
   return {1, text(first), tonumber(e.count), tonumber(e.ttl), text(us)}
 end
 
-if kind == 's' and call('EXISTS', raw, held, wait, list) == 0 then return granted(grant(owner, e)) end
+if kind == 's' and call('EXISTS', raw, held, wait, list) == 0 then
+  changing()
+  return granted(grant(owner, e))
+end
 
 local now = present()
 if now == 'i' and kind ~= 'p' then
@@ -73,7 +75,10 @@ if not first then
   if kind ~= 'l' then ahead = ahead + call('EXISTS', line) end
   if ahead == 0 and fits(e.access, tonumber(e.permits)) then first = grant(owner, e) end
 end
-if first then return granted(first) end
+if first then
+  changed()
+  return granted(first)
+end
 
 local rank = 0
 if ARGV[12] == '1' then
@@ -126,7 +131,7 @@ if ended then
   call('HDEL', held, ARGV[4])
   changed()
   if call('EXISTS', wait, list) == 0 then
-    call('PUBLISH', 'redisson_lock__channel:' .. tag, '0')
+    publish('redisson_lock__channel:' .. tag, '0')
     return 1
   end
 end
@@ -140,9 +145,9 @@ if ended then
   -- Others than ours want it too: every so often it is theirs for the taking.
   if listeners(channel()) > 0 and call('HINCRBY', held, ':turns', 1) > 16 then
     call('DEL', held)
-    call('PUBLISH', channel(), '0')
+    publish(channel(), '0')
     local head = call('ZRANGE', line, 0, 0)[1]
-    if head then call('PUBLISH', client_of(head), 'l ' .. head) end
+    if head then publish(client_of(head), 'l ' .. head) end
     if not head then pass_on('0') end
     return 1
   end
@@ -182,7 +187,7 @@ elseif call('ZREM', line, owner) == 1 then
   -- Who is first now may have to listen to others than us.
   local head = call('ZRANGE', line, 0, 0)[1]
   pass_on(nil)
-  if head and call('ZSCORE', line, head) then call('PUBLISH', client_of(head), 'l ' .. head) end
+  if head and call('ZSCORE', line, head) then publish(client_of(head), 'l ' .. head) end
   changed()
   return 1
 elseif kind == 'm' and call('ZSCORE', due, owner) then

@@ -145,7 +145,7 @@ if #owners == 0 then return 0 end
 for _, owner in ipairs(owners) do
   local stored = call('HGET', held, owner)
   local e = stored and parse(stored)
-  if e then call('PUBLISH', client_of(owner), 'e ' .. e.hex) end
+  if e then publish(client_of(owner), 'e ' .. e.hex) end
 end
 call('DEL', held)
 pass_on(kind == 's' and '1' or '0')

@@ -14,7 +14,11 @@ local ms = math.floor(us / 1000)
 
 local function text(n) return string.format('%.0f', n) end
 
-local function changed() call('PUBLISH', 'holdfast_event', raw) end
+-- What was written stands, though a user without the right to a channel tells nobody.
+local function publish(where, what) redis.pcall('PUBLISH', where, what) end
+local function changed() publish('holdfast_event', raw) end
+-- The same before the first write: without the right nothing is written.
+local function changing() call('PUBLISH', 'holdfast_event', raw) end
 
 -- An entry of held or wait: kind access permits ttl tokens since first-token hex <tab> who.
 local function compose(e, first, since)
@@ -210,7 +214,7 @@ local function present()
 end
 
 local function hand(owner, e, first)
-  call('PUBLISH', client_of(owner), table.concat({'g', owner, text(first), e.count, e.ttl, text(us)}, ' '))
+  publish(client_of(owner), table.concat({'g', owner, text(first), e.count, e.ttl, text(us)}, ' '))
 end
 
 -- Lets in whoever is first in our line, as long as they fit. Whose client listens no more is dead and is passed over.
@@ -269,7 +273,7 @@ local function admit_fair(self)
     local stored = call('HGET', wait, head)
     local e = stored and parse(stored)
     if not e then
-      call('PUBLISH', channel() .. ':' .. head, '0')
+      publish(channel() .. ':' .. head, '0')
       return
     end
     if head == self then return take_turn(head, e) end
@@ -289,9 +293,9 @@ local function pass_on(message, self)
   if call('EXISTS', line) == 1 then mine = admit(self) or mine end
   if kind == 'p' or kind == 'c' then
     local left = grown and call('GET', raw)
-    if left and tonumber(left) > 0 then call('PUBLISH', channel(), '0' .. left) end
+    if left and tonumber(left) > 0 then publish(channel(), '0' .. left) end
   elseif message and (kind == 'l' or call('EXISTS', raw) == 0 or (kind == 's' and call('HGET', raw, 'mode') == 'read')) then
-    call('PUBLISH', channel(), message)
+    publish(channel(), message)
   end
   return mine
 end

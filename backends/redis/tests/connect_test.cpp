@@ -1,4 +1,5 @@
 #include <holdfast/holdfast.hpp>
+#include <holdfast/testing/eventually.hpp>
 #include <holdfast/testing/expectations.hpp>
 #include <holdfast/testing/redis_server.hpp>
 #include <holdfast/testing/store_fixture.hpp>
@@ -41,6 +42,25 @@ TEST(redis_connect, an_acl_user_without_the_rights_is_told_so) {
   EXPECT_TRUE(mutex(connect(at(server, "app:secret@")), "m").try_acquire());
   mutex poor(connect(at(server, "poor:secret@")), "m");
   EXPECT_NE(error_text([&] { return poor.try_acquire(); }).find("right"), std::string::npos);
+}
+
+TEST(redis_connect, a_user_without_the_channels_is_told_so_and_leaves_nothing) {
+  const redis_server server;
+  server.command({"ACL", "SETUSER", "deaf", "on", ">secret", "~*", "resetchannels", "+@all"});
+  const client c = connect(at(server, "deaf:secret@"));
+  mutex m(c, "m");
+  shared_mutex s(c, "s");
+  EXPECT_NE(error_text([&] { return m.try_acquire(); }).find("&holdfast_*"), std::string::npos);
+  EXPECT_NE(error_text([&] { return s.try_acquire(); }).find("&holdfast_*"), std::string::npos);
+  EXPECT_EQ(server.command({"EXISTS", "m", "s"}), ":0");
+}
+
+TEST(redis_connect, a_script_that_ends_half_way_leaves_nothing) {
+  const redis_server server;
+  server.command({"ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-pexpire"});
+  mutex m(connect(at(server, "app:secret@")), "m");
+  EXPECT_TRUE(throws(errc::rejected, [&] { return m.try_acquire(); }));
+  EXPECT_TRUE(eventually([&] { return server.command({"EXISTS", "m"}) == ":0"; }));
 }
 
 TEST(redis_connect, nobody_there_is_unavailable_in_time) {

@@ -37,6 +37,12 @@ TEST(redis_errors, each_has_its_meaning) {
   }
 }
 
+TEST(redis_errors, a_channel_that_is_forbidden_names_the_right) {
+  for (const char* said : {"ERR The user executing the script can't publish to the channel mentioned in the command",
+                           "NOPERM this user has no permissions to access one of the channels used as arguments"})
+    EXPECT_NE(failure_of(said).detail.find("&holdfast_*"), std::string::npos) << said;
+}
+
 TEST(redis_errors, a_broken_connection_is_unavailable_and_says_where) {
   const failure f = broken("127.0.0.1:6379", "cannot connect", ECONNREFUSED);
   EXPECT_EQ(f.code, make_error_code(errc::unavailable));
