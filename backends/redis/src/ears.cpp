@@ -2,6 +2,7 @@
 
 #include "dial.hpp"
 #include "pause.hpp"
+#include "redis_error.hpp"
 
 #include <sys/socket.h>
 
@@ -78,10 +79,10 @@ void ears::dial_now() {
     if (!interests_.empty()) connect();
     return;
   }
-  failures_ = 0;
   fd_ = std::make_shared<descriptor>(std::move(*fd));
   reader_ = std::make_unique<reply_reader>();
   pinged_.reset();
+  asked_.clear();
   engine_.on_readable(fd_->get(), [weak = weak_from_this(), from = fd_] {
     if (auto self = weak.lock()) self->read_ready(from);
   });
@@ -95,6 +96,7 @@ void ears::say(std::string_view verb, const subject& what) {
   const std::string whole = (what.what == subject::kind::pattern ? "P" : "") + std::string(verb);
   std::string bytes;
   append_command(bytes, {whole, what.text});
+  asked_.push_back(verb == "SUBSCRIBE" ? std::optional(what) : std::nullopt);
   // Whatever does not go out is a broken connection, or a server that has stopped reading: the beat finds both.
   if (::send(fd_->get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) != static_cast<ssize_t>(bytes.size()))
     ::shutdown(fd_->get(), SHUT_RDWR);
@@ -118,12 +120,17 @@ void ears::read_ready(const std::shared_ptr<descriptor>& from) {
 
 void ears::handle(const reply& r, guard& lock) {
   pinged_.reset();
-  if (r.is_error()) return hang_up(std::string(r.text()));
   const auto what = r.at(0).text();
-  if (what == "subscribe") return confirm({subject::kind::channel, std::string(r.at(1).text())}, lock);
-  if (what == "psubscribe") return confirm({subject::kind::pattern, std::string(r.at(1).text())}, lock);
   const bool plain = what == "message";
-  if (!plain && what != "pmessage") return;
+  if (!plain && what != "pmessage") {
+    // Whatever is no message answers a command, in the order they were sent.
+    if (asked_.empty()) return hang_up("it answers what nobody asked");
+    const auto asked = std::move(asked_.front());
+    asked_.pop_front();
+    if (asked) return r.is_error() ? refuse(*asked, failure_of(r.text()), lock) : confirm(*asked, lock);
+    if (r.is_error()) hang_up(std::string(r.text()));
+    return;
+  }
   const reply channel = r.at(plain ? 1 : 2);
   const reply payload = r.at(plain ? 2 : 3);
   lock.unlock();
@@ -134,6 +141,7 @@ void ears::handle(const reply& r, guard& lock) {
 void ears::confirm(const subject& what, guard& lock) {
   const auto found = interests_.find(what);
   if (found == interests_.end()) return;
+  failures_ = 0;
   found->second.confirmed = true;
   auto waiting = std::exchange(found->second.waiting, {});
   const bool all = std::all_of(interests_.begin(), interests_.end(), [](auto& i) { return i.second.confirmed; });
@@ -144,11 +152,23 @@ void ears::confirm(const subject& what, guard& lock) {
   lock.lock();
 }
 
+void ears::refuse(const subject& what, const failure& why, guard& lock) {
+  const auto found = interests_.find(what);
+  if (found == interests_.end()) return;
+  auto waiting = std::move(found->second.waiting);
+  interests_.erase(found);
+  lock.unlock();
+  engine_.log(log_level::warning, "redis " + where_.shown() + ": '" + what.text + "' cannot be heard: " + why.detail);
+  for (auto& [until, done] : waiting) done(why);
+  lock.lock();
+}
+
 void ears::hang_up(const std::string& why) {
   engine_.log(log_level::warning, "redis " + where_.shown() + ": " + why);
   engine_.forget(fd_->get());
   fd_.reset();
   again_ = true;
+  ++failures_;  // until a subscription holds
   for (auto& [channel, wanted] : interests_) wanted.confirmed = false;
   if (!interests_.empty()) connect();
 }
@@ -181,6 +201,7 @@ void ears::on_beat() {
       pinged_ = engine_.now();
       std::string bytes;
       append_command(bytes, {"PING"});
+      asked_.emplace_back();
       [[maybe_unused]] const auto sent = ::send(fd_->get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     }
   }

@@ -8,6 +8,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -47,7 +48,7 @@ class ears : public std::enable_shared_from_this<ears> {
   ~ears();
 
   /// Subscribes; `done` once the server has confirmed it, at once if it had. errc::unavailable: not within
-  /// request_timeout; it is still tried.
+  /// request_timeout; it is still tried. Any other: the server refused it, and it is not tried again.
   void listen(const subject& what, ready done);
   bool hears(const subject& what) const;
   void ignore(const subject& what);
@@ -65,6 +66,7 @@ class ears : public std::enable_shared_from_this<ears> {
   void read_ready(const std::shared_ptr<descriptor>& from);
   void handle(const reply& r, guard& lock);
   void confirm(const subject& what, guard& lock);
+  void refuse(const subject& what, const failure& why, guard& lock);
   void hang_up(const std::string& why);  // with mutex_ held
   void watch_over();                     // with mutex_ held
   void on_beat();
@@ -77,6 +79,7 @@ class ears : public std::enable_shared_from_this<ears> {
   std::shared_ptr<descriptor> fd_;  // null: no connection
   std::unique_ptr<reply_reader> reader_;
   std::map<subject, interest> interests_;
+  std::deque<std::optional<subject>> asked_;  // what was sent and not yet answered; null: no subscription
   bool dialling_ = false;
   bool again_ = false;  // there was a connection before
   bool beating_ = false;

@@ -148,22 +148,32 @@ void redis_backend::listen(const spi::claim& c, ears::ready done) {
                 });
 }
 
+/// What was said before is looked for once. A server that refuses to tell (no right to the channel) ends the wait.
+void redis_backend::heard(const std::string& who, const result<void>& subscribed) {
+  if (!subscribed && subscribed.error().code != errc::unavailable) return tickets_.fail(who, subscribed.error());
+  tickets_.wake(who, spi::look_again{});
+}
+
 void redis_backend::enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) {
   const spi::claim& c = request.claim;
   if (c.kind == spi::kind::permits && c.permits > c.limit) {
     return done(failure{errc::invalid_argument, "'" + c.name + "': " + std::to_string(c.permits) +
                                                     " permits asked for where there are " + std::to_string(c.limit)});
   }
+  std::string who = owner(c);
+  if (const auto why = tickets_.refusal(who)) {
+    tickets_.close(who);
+    return done(*why);
+  }
   if (!request.queue || listening(c)) return enter_now(request, request.queue, std::move(done));
   // Whoever is in line must be heard of, or he is taken for dead. The first look does not need it: it may be free. If
   // it is not, the claim gets in line with its next look, as soon as we listen.
-  std::string who = owner(c);
   tickets_.open(who, public_channel(c.kind, c.name));
   enter_now(request, false, [this, c, who = std::move(who), done = std::move(done)](auto first) mutable {
     if (!first || std::holds_alternative<spi::granted>(*first)) {
       tickets_.close(who);
     } else {
-      listen(c, [this, who](const result<void>&) { tickets_.wake(who, spi::look_again{}); });
+      listen(c, [this, who](const result<void>& subscribed) { heard(who, subscribed); });
     }
     done(std::move(first));
   });
@@ -235,9 +245,8 @@ spi::busy redis_backend::busy_until(const reply& said) const {
 /// Somebody who is not one of us may free it: then only the public channel tells.
 void redis_backend::hear_others(const spi::claim& c, const std::string& who) {
   if (!tickets_.need(who)) return;
-  // What was said before the subscription held is looked for once.
   ears_->listen({subject::kind::channel, public_channel(c.kind, c.name)},
-                [this, who](const result<void>&) { tickets_.wake(who, spi::look_again{}); });
+                [this, who](const result<void>& subscribed) { heard(who, subscribed); });
 }
 
 void redis_backend::hush(const std::string& channel) {

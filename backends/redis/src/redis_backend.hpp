@@ -65,6 +65,7 @@ class redis_backend final : public spi::backend {
 
   bool listening(const spi::claim& c) const;
   void listen(const spi::claim& c, ears::ready done);
+  void heard(const std::string& who, const result<void>& subscribed);
   void enter_now(const spi::entry_request& request, bool queue, spi::completion<spi::entry_result> done);
   result<spi::entry_result> settle(const spi::entry_request& request, const std::string& who, const reply& said,
                                    spi::time_point sent);

@@ -34,21 +34,25 @@ void tickets::close(const std::string& owner) {
 }
 
 void tickets::watch(const std::string& owner, spi::completion<spi::wake> done) {
-  std::optional<spi::wake> now;
+  std::optional<result<spi::wake>> now;
   spi::completion<spi::wake> before;
   {
     const std::lock_guard lock(mutex_);
     const auto found = all_.find(owner);
     if (found == all_.end()) {
-      now = spi::look_again{};
+      now = spi::wake(spi::look_again{});
     } else if (found->second.woken) {
-      now = std::exchange(found->second.woken, std::nullopt);
-      if (std::holds_alternative<spi::granted>(*now)) erase(found);
+      now = *found->second.woken;
+      const bool ends = std::holds_alternative<spi::granted>(*found->second.woken);
+      found->second.woken.reset();
+      if (ends) erase(found);
+    } else if (found->second.refused) {
+      now = *found->second.refused;
     } else {
       before = std::exchange(found->second.watch, std::move(done));
     }
   }
-  if (now) done(*now);
+  if (now) done(std::move(*now));
   if (before) before(spi::wake(spi::look_again{}));
 }
 
@@ -65,6 +69,24 @@ void tickets::wake(const std::string& owner, spi::wake why) {
     if (watch && std::holds_alternative<spi::granted>(why)) erase(found);
   }
   if (watch) watch(why);
+}
+
+void tickets::fail(const std::string& owner, const failure& why) {
+  spi::completion<spi::wake> watch;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(owner);
+    if (found == all_.end()) return;
+    found->second.refused = why;
+    watch = std::move(found->second.watch);
+  }
+  if (watch) watch(why);
+}
+
+std::optional<failure> tickets::refusal(const std::string& owner) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = all_.find(owner);
+  return found == all_.end() ? std::nullopt : found->second.refused;
 }
 
 void tickets::wake_all() {

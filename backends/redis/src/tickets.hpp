@@ -27,6 +27,9 @@ class tickets {
   void watch(const std::string& owner, spi::completion<spi::wake> done);
   /// A grant ends the wait: the claim is not in line any more.
   void wake(const std::string& owner, spi::wake why);
+  /// Nothing will be told of the claim: its watch ends with `why`, which refusal() then has for its next look.
+  void fail(const std::string& owner, const failure& why);
+  std::optional<failure> refusal(const std::string& owner) const;
   void wake_all();
   /// Of those that wait on this channel, the one that has waited longest looks again: its look serves the line.
   void wake_first_on(std::string_view channel);
@@ -42,6 +45,7 @@ class tickets {
     std::string channel;
     bool needs_channel = false;
     std::optional<spi::wake> woken;
+    std::optional<failure> refused;
     spi::completion<spi::wake> watch;
   };
 

@@ -55,6 +55,26 @@ TEST(redis_connect, a_user_without_the_channels_is_told_so_and_leaves_nothing) {
   EXPECT_EQ(server.command({"EXISTS", "m", "s"}), ":0");
 }
 
+TEST(redis_connect, a_user_who_may_not_listen_is_told_so_when_it_has_to_wait) {
+  const redis_server server;
+  // May tell of changes, but not hear of its own grants; then all but what Redisson says.
+  server.command({"ACL", "SETUSER", "deaf", "on", ">secret", "~*", "resetchannels", "&holdfast_event", "+@all"});
+  server.command({"ACL", "SETUSER", "half", "on", ">secret", "~*", "resetchannels", "&holdfast_*", "+@all"});
+  mutex holder(connect(server.url()), "m");
+  const lease held = holder.acquire();
+  server.command({"HSET", "java", "6f1d8e0a-1111-4222-8333-444455556666:41", "1"});
+  for (const auto& [user, name] : {std::pair("deaf", "m"), std::pair("half", "java")}) {
+    const client c = connect(at(server, std::string(user) + ":secret@"));
+    const std::string text = error_text([&] { return mutex(c, name).try_acquire({.wait = live_timeout}); });
+    EXPECT_NE(text.find("channel"), std::string::npos) << user << ": " << text;
+  }
+  const std::string connections = server.command({"EVAL",
+                                                  "return tonumber(string.match(redis.call('INFO', 'stats'), "
+                                                  "'total_connections_received:(%d+)'))",
+                                                  "0"});
+  EXPECT_LT(std::stoi(connections.substr(1)), 30) << "it connects over and over";
+}
+
 TEST(redis_connect, a_script_that_ends_half_way_leaves_nothing) {
   const redis_server server;
   server.command({"ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-pexpire"});
