@@ -43,6 +43,13 @@ std::uint64_t number(std::string_view text) {
   return value;
 }
 
+spi::owner_id id_of(std::string_view hex) {
+  spi::owner_id id;
+  for (std::size_t i = 0; i < id.bytes.size(); ++i)
+    std::from_chars(hex.data() + 2 * i, hex.data() + 2 * i + 2, id.bytes[i], 16);
+  return id;
+}
+
 }  // namespace
 
 failure other_kind(const std::string& name, spi::kind wanted, std::string_view present) {
@@ -168,11 +175,11 @@ void redis_backend::enter(const spi::entry_request& request, spi::completion<spi
   if (!request.queue || listening(c)) return enter_now(request, request.queue, std::move(done));
   // Whoever is in line must be heard of, or he is taken for dead. The first look does not need it: it may be free. If
   // it is not, the claim gets in line with its next look, as soon as we listen.
-  tickets_.open(who, public_channel(c.kind, c.name));
+  tickets_.open(who, public_channel(c.kind, c.name), c.kind);
   enter_now(request, false, [this, c, who = std::move(who), done = std::move(done)](auto first) mutable {
-    if (!first || std::holds_alternative<spi::granted>(*first)) {
-      tickets_.close(who);
-    } else {
+    if (first && std::holds_alternative<spi::granted>(*first)) {
+      tickets_.settle(who);
+    } else if (first) {
       listen(c, [this, who](const result<void>& subscribed) { heard(who, subscribed); });
     }
     done(std::move(first));
@@ -182,7 +189,7 @@ void redis_backend::enter(const spi::entry_request& request, spi::completion<spi
 void redis_backend::enter_now(const spi::entry_request& request, bool queue, spi::completion<spi::entry_result> done) {
   std::string who = owner(request.claim);
   auto arguments = entry_arguments(request, who, queue);
-  if (queue) tickets_.open(who, public_channel(request.claim.kind, request.claim.name));
+  if (queue) tickets_.open(who, public_channel(request.claim.kind, request.claim.name), request.claim.kind);
   const auto sent = engine_.now();
   run(scripts::all().enter, lock_keys(request.claim.name), std::move(arguments), request.caller,
       [this, request, queue, sent, who = std::move(who), done = std::move(done)](result<reply> said) mutable {
@@ -197,8 +204,9 @@ void redis_backend::enter_now(const spi::entry_request& request, bool queue, spi
         auto outcome = settle(request, who, *said, sent);
         const bool waits = outcome && std::holds_alternative<spi::busy>(*outcome);
         if (queue && waits && said->at(3).integer() == 1) hear_others(request.claim, who);
+        if (!outcome) tickets_.close(who);
+        if (outcome && !waits) tickets_.settle(who);
         if (queue && !waits) {
-          tickets_.close(who);
           hush(public_channel(request.claim.kind, request.claim.name));
         }
         done(std::move(outcome));
@@ -261,19 +269,18 @@ void redis_backend::on_message(std::string_view channel, std::string_view payloa
   if (channel.starts_with("holdfast_client:")) return on_letter(payload);
   if (channel == event_channel) return observers_->tell(payload);
   const auto ours = channel.find(":" + uuid_ + ":");
-  if (ours != channel.npos) return tickets_.wake(std::string(channel.substr(ours + 1)), spi::look_again{});
+  if (ours != channel.npos) return void(tickets_.wake(std::string(channel.substr(ours + 1)), spi::look_again{}));
   if (payload.size() > 1 && payload.front() == '0') return;  // from one of us: the line was served
   tickets_.wake_first_on(channel);
 }
 
 void redis_backend::on_letter(std::string_view payload) {
   const auto what = word(payload);
-  if (what == "l") return tickets_.wake(std::string(payload), spi::look_again{});
+  if (what == "l") return void(tickets_.wake(std::string(payload), spi::look_again{}));
   if (what == "g") return on_grant(payload);
   if (what != "e" || payload.size() != 32) return;
-  spi::owner_id id;
-  for (std::size_t i = 0; i < id.bytes.size(); ++i)
-    std::from_chars(payload.data() + 2 * i, payload.data() + 2 * i + 2, id.bytes[i], 16);
+  const spi::owner_id id = id_of(payload);
+  tickets_.close(owner_of(uuid_, id));
   engine_.lost(id, loss::taken);
 }
 
@@ -284,7 +291,17 @@ void redis_backend::on_grant(std::string_view letter) {
   grant.tokens = static_cast<std::uint32_t>(number(word(letter)));
   const auto ttl = std::chrono::milliseconds(number(word(letter)));
   grant.expires = clock_.when(number(word(letter)), engine_.now()) + ttl;
-  tickets_.wake(who, grant);
+  if (tickets_.wake(who, grant)) return;
+  // Whom it is for has given up meanwhile, or was never here.
+  const auto kind = word(letter);
+  const auto hex = word(letter);
+  spi::claim unwanted;
+  unwanted.kind = kind_of(kind.empty() ? '?' : kind.front()).value_or(spi::kind::latch);
+  if (unwanted.kind == spi::kind::latch || hex.size() != 32) return;
+  unwanted.id = id_of(hex);
+  unwanted.permits = static_cast<std::uint32_t>(number(word(letter)));
+  unwanted.name = letter;
+  leave(unwanted, spi::caller::must_not_block, [](const result<bool>&) {});
 }
 
 void redis_backend::leave(const spi::claim& ours, spi::caller from, spi::completion<bool> done) {
@@ -294,9 +311,10 @@ void redis_backend::leave(const spi::claim& ours, spi::caller from, spi::complet
   run(scripts::all().leave, lock_keys(ours.name), std::move(arguments), from,
       [this, who = std::move(who), channel = public_channel(ours.kind, ours.name),
        done = std::move(done)](result<reply> said) mutable {
-        if (!said) return done(said.error());
+        // Also without an answer: nobody waits for it any more.
         tickets_.close(who);
         hush(channel);
+        if (!said) return done(said.error());
         done(said->integer() == 1);
       });
 }

@@ -214,7 +214,8 @@ local function present()
 end
 
 local function hand(owner, e, first)
-  publish(client_of(owner), table.concat({'g', owner, text(first), e.count, e.ttl, text(us)}, ' '))
+  local letter = {'g', owner, text(first), e.count, e.ttl, text(us), kind, e.hex, e.permits, raw}
+  publish(client_of(owner), table.concat(letter, ' '))
 end
 
 -- Lets in whoever is first in our line, as long as they fit. Whose client listens no more is dead and is passed over.

@@ -4,12 +4,13 @@
 
 namespace holdfast::redis {
 
-void tickets::open(const std::string& owner, const std::string& channel) {
+void tickets::open(const std::string& owner, const std::string& channel, spi::kind kind) {
   const std::lock_guard lock(mutex_);
   auto [at, fresh] = all_.try_emplace(owner);
   if (!fresh) return;
   at->second.number = ++last_;
   at->second.channel = channel;
+  at->second.lasts = kind != spi::kind::semaphore && kind != spi::kind::latch;
   channels_[channel].line.emplace(last_, owner);
 }
 
@@ -21,10 +22,28 @@ void tickets::erase(place at) {
   all_.erase(at);
 }
 
+void tickets::move_in(place at) {
+  if (at->second.lasts) inside_.insert(at->first);
+  erase(at);
+}
+
+void tickets::settle(const std::string& owner) {
+  spi::completion<spi::wake> watch;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(owner);
+    if (found == all_.end()) return;
+    watch = std::move(found->second.watch);
+    move_in(found);
+  }
+  if (watch) watch(spi::wake(spi::look_again{}));
+}
+
 void tickets::close(const std::string& owner) {
   spi::completion<spi::wake> watch;
   {
     const std::lock_guard lock(mutex_);
+    inside_.erase(owner);
     const auto found = all_.find(owner);
     if (found == all_.end()) return;
     watch = std::move(found->second.watch);
@@ -45,7 +64,7 @@ void tickets::watch(const std::string& owner, spi::completion<spi::wake> done) {
       now = *found->second.woken;
       const bool ends = std::holds_alternative<spi::granted>(*found->second.woken);
       found->second.woken.reset();
-      if (ends) erase(found);
+      if (ends) move_in(found);
     } else if (found->second.refused) {
       now = *found->second.refused;
     } else {
@@ -56,19 +75,20 @@ void tickets::watch(const std::string& owner, spi::completion<spi::wake> done) {
   if (before) before(spi::wake(spi::look_again{}));
 }
 
-void tickets::wake(const std::string& owner, spi::wake why) {
+bool tickets::wake(const std::string& owner, spi::wake why) {
   spi::completion<spi::wake> watch;
   {
     const std::lock_guard lock(mutex_);
     const auto found = all_.find(owner);
-    if (found == all_.end()) return;
+    if (found == all_.end()) return inside_.contains(owner);
     watch = std::move(found->second.watch);
     // A grant is not taken back by a doubt that comes after it.
     const bool keeps_grant = found->second.woken && std::holds_alternative<spi::granted>(*found->second.woken);
     if (!watch && !keeps_grant) found->second.woken = why;
-    if (watch && std::holds_alternative<spi::granted>(why)) erase(found);
+    if (watch && std::holds_alternative<spi::granted>(why)) move_in(found);
   }
   if (watch) watch(why);
+  return true;
 }
 
 void tickets::fail(const std::string& owner, const failure& why) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace holdfast::redis {
@@ -20,13 +21,16 @@ namespace holdfast::redis {
 class tickets {
  public:
   /// Called before the claim may be put in line: from here on nothing that is said of it is missed.
-  void open(const std::string& owner, const std::string& channel);
+  void open(const std::string& owner, const std::string& channel, spi::kind kind = spi::kind::mutex);
+  /// The claim is over, or gives up.
   void close(const std::string& owner);
+  /// The claim was granted by an answer: it is not in line any more.
+  void settle(const std::string& owner);
 
   /// Ends at once if the claim is not in line or was woken already.
   void watch(const std::string& owner, spi::completion<spi::wake> done);
-  /// A grant ends the wait: the claim is not in line any more.
-  void wake(const std::string& owner, spi::wake why);
+  /// A grant ends the wait: the claim is not in line any more. False: nobody here waits for it or had it.
+  bool wake(const std::string& owner, spi::wake why);
   /// Nothing will be told of the claim: its watch ends with `why`, which refusal() then has for its next look.
   void fail(const std::string& owner, const failure& why);
   std::optional<failure> refusal(const std::string& owner) const;
@@ -43,6 +47,7 @@ class tickets {
   struct ticket {
     std::uint64_t number = 0;
     std::string channel;
+    bool lasts = true;  // a grant of it is held until it is left
     bool needs_channel = false;
     std::optional<spi::wake> woken;
     std::optional<failure> refused;
@@ -55,11 +60,13 @@ class tickets {
   };
   using place = std::unordered_map<std::string, ticket>::iterator;
 
-  void erase(place at);  // with mutex_ held
+  void erase(place at);    // with mutex_ held
+  void move_in(place at);  // with mutex_ held
 
   mutable std::mutex mutex_;
   std::uint64_t last_ = 0;
   std::unordered_map<std::string, ticket> all_;
+  std::unordered_set<std::string> inside_;  // were in line and have their grant
   std::map<std::string, audience, std::less<>> channels_;
 };
 

@@ -99,6 +99,30 @@ TEST(redis_bad_day, a_lease_is_lost_in_time_when_the_server_stands_still) {
   server.resume();
 }
 
+TEST(redis_bad_day, a_grant_that_nobody_wants_any_more_is_given_back) {
+  const redis_server server;
+  mutex ours(connect(server.url()), "m");
+  mutex theirs(connect(server.url()), "m");
+  const lease held = ours.acquire();
+  {
+    std::stop_source stop;
+    auto waits = theirs.async_acquire({}, stop.get_token());
+    ASSERT_TRUE(eventually([&] { return server.command({"ZCARD", "holdfast_line:{m}"}) == ":1"; }));
+    server.command({"EVAL", "redis.call('SET', 'them', redis.call('ZRANGE', 'holdfast_line:{m}', 0, 0)[1])", "0"});
+    stop.request_stop();
+    ASSERT_TRUE(eventually([&] { return server.command({"ZCARD", "holdfast_line:{m}"}) == ":0"; }));
+  }
+  // Somebody grants it all the same.
+  server.command({"EVAL",
+                  "local them = redis.call('GET', 'them') "
+                  "local owner = string.sub(them, 1, 37) .. '0' "
+                  "redis.call('HSET', 'late', owner, 1) "
+                  "redis.call('PUBLISH', 'holdfast_client:' .. string.sub(them, 1, 36), "
+                  "'g ' .. owner .. ' 7 1 30000 1 m ' .. string.rep('0', 32) .. ' 1 late')",
+                  "0"});
+  EXPECT_TRUE(eventually([&] { return server.command({"EXISTS", "late"}) == ":0"; }, 5s));
+}
+
 TEST(redis_bad_day, who_waits_while_the_server_restarts_gets_the_lock) {
   redis_server server;
   mutex ours(connect(server.url()), "m");

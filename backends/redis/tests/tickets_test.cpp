@@ -38,6 +38,33 @@ TEST(tickets, what_comes_before_the_watch_is_kept_for_it) {
   EXPECT_TRUE(w.granted) << "a doubt does not take a grant back";
 }
 
+TEST(tickets, a_grant_is_news_to_nobody_only_if_nobody_waits_and_nobody_has_it) {
+  tickets t;
+  EXPECT_FALSE(t.wake("a", spi::granted{}));
+  t.open("a", "c");
+  EXPECT_TRUE(t.wake("a", spi::granted{}));
+  t.settle("a");
+  EXPECT_TRUE(t.wake("a", spi::granted{})) << "the answer came first";
+  t.close("a");
+  EXPECT_FALSE(t.wake("a", spi::granted{}));
+  t.open("s", "c", spi::kind::semaphore);
+  t.settle("s");
+  EXPECT_FALSE(t.wake("s", spi::granted{})) << "what is never left is not remembered";
+}
+
+TEST(tickets, what_cannot_be_heard_ends_the_watch_and_the_next) {
+  tickets t;
+  int failed = 0;
+  const auto watch = [&] { return [&](const result<spi::wake>& why) { failed += why ? 0 : 1; }; };
+  t.open("a", "c");
+  t.watch("a", watch());
+  t.fail("a", {errc::rejected, "no right"});
+  t.watch("a", watch());
+  EXPECT_EQ(failed, 2);
+  EXPECT_TRUE(t.refusal("a"));
+  EXPECT_FALSE(t.refusal("b"));
+}
+
 TEST(tickets, of_those_on_a_channel_the_oldest_is_woken) {
   tickets t;
   woken first;
