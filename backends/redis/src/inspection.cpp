@@ -65,8 +65,10 @@ std::optional<entry> entry_of(const std::string& name, const reply& said) {
     shown.holders.push_back(std::move(who));
   }
   const reply waiters = said.at(2);
-  for (std::size_t i = 0; i + 1 < waiters.size(); i += 2)
+  for (std::size_t i = 0; i + 1 < waiters.size(); i += 2) {
     shown.waiters.push_back(participant_of(waiters.at(i).text(), waiters.at(i + 1).text()));
+    shown.waiters.back().token = {};
+  }
   if (shown.holders.empty() && shown.waiters.empty()) return std::nullopt;
   return shown;
 }

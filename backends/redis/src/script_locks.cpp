@@ -66,7 +66,7 @@ end
 -- What is granted to us below is what we ask for now, as many tokens as the answer tells.
 local stored = call('HGET', wait, owner)
 local queued = stored and parse(stored)
-if queued then call('HSET', wait, owner, compose(e, 0, queued.since)) end
+if queued then call('HSET', wait, owner, compose(e, ms, queued.since)) end
 
 local first = pass_on(nil, owner)
 if not first then
@@ -94,13 +94,13 @@ if ARGV[12] == '1' then
       call('ZADD', due, text(ms + fair_wait), owner)
     end
     if call('LINDEX', list, 0) ~= owner then rank = 1 end
-    if call('HSETNX', wait, owner, compose(e, 0)) == 1 then changed() end
+    if call('HSETNX', wait, owner, compose(e, ms)) == 1 then changed() end
   else
     rank = call('ZRANK', line, owner)
     if not rank then
       local last = call('ZRANGE', line, -1, -1, 'WITHSCORES')[2]
       call('ZADD', line, text(math.max(us, (tonumber(last) or 0) + 1)), owner)
-      call('HSET', wait, owner, compose(e, 0))
+      call('HSET', wait, owner, compose(e, ms))
       changed()
       rank = call('ZRANK', line, owner)
     end

@@ -105,10 +105,11 @@ elseif kind == 'p' then
 end
 local function queue(owners)
   for _, owner in ipairs(owners) do
-    local stored = call('HGET', wait, owner) or ''
-    if stored == '' or listeners(client_of(owner)) > 0 then
+    local stored = call('HGET', wait, owner)
+    local e = stored and parse(stored)
+    if not e or waits(owner, e) then
       waiters[#waiters + 1] = owner
-      waiters[#waiters + 1] = stored
+      waiters[#waiters + 1] = stored or ''
     end
   end
 end

@@ -20,7 +20,8 @@ local function changed() publish('holdfast_event', raw) end
 -- The same before the first write: without the right nothing is written.
 local function changing() call('PUBLISH', 'holdfast_event', raw) end
 
--- An entry of held or wait: kind access permits ttl tokens since first-token hex <tab> who.
+-- An entry of held or wait: kind access permits ttl tokens since first-token hex <tab> who. One that waits has in place
+-- of a token when it was last heard of, in ms.
 local function compose(e, first, since)
   return table.concat({kind, e.access, e.permits, e.ttl, e.count, since or text(ms), text(first), e.hex}, ' ') .. '\t' ..
     e.who
@@ -75,6 +76,10 @@ local function parse(stored)
     string.match(stored, '^(%a) (%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%x+)\t(.*)$')
   return e.kind and e
 end
+
+-- Is who waits still there? Its client listens, unless the host is gone without a word; and it looks every 15 seconds,
+-- unless it stands still.
+local function waits(owner, e) return ms - e.first < 45000 and listeners(client_of(owner)) > 0 end
 
 -- The ids of a claim's permits. The claim's own id makes them, so that sent again they are the same.
 local function slot_ids(hex, n)
@@ -218,7 +223,7 @@ local function hand(owner, e, first)
   publish(client_of(owner), table.concat(letter, ' '))
 end
 
--- Lets in whoever is first in our line, as long as they fit. Whose client listens no more is dead and is passed over.
+-- Lets in whoever is first in our line, as long as they fit. Who is dead is passed over.
 -- The first token of `self`, if it was among them.
 local function admit(self)
   local mine
@@ -232,7 +237,7 @@ local function admit(self)
     call('HDEL', wait, head)
     if e and head == self then
       mine = grant(head, e)
-    elseif e and listeners(client_of(head)) > 0 then
+    elseif e and waits(head, e) then
       hand(head, e, grant(head, e))
     end
   end
@@ -278,7 +283,7 @@ local function admit_fair(self)
       return
     end
     if head == self then return take_turn(head, e) end
-    if listeners(client_of(head)) > 0 then
+    if waits(head, e) then
       hand(head, e, take_turn(head, e))
     else
       give_up(head)
