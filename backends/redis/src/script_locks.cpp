@@ -90,10 +90,13 @@ if ARGV[12] == '1' then
       base = base and base - ms or math.max(0, call('PTTL', raw))
       call('ZADD', due, text(base + fair_wait + ms), owner)
       call('RPUSH', list, owner)
-    elseif score < ms + fair_wait then
-      call('ZADD', due, text(ms + fair_wait), owner)
     end
-    if call('LINDEX', list, 0) ~= owner then rank = 1 end
+    for place, other in ipairs(call('LRANGE', list, 0, -1)) do
+      if other == owner then rank = place - 1 end
+    end
+    -- Scores of those behind move up with every turn taken: each is to be as far ahead as there are before it.
+    local wanted = ms + fair_wait * (rank + 1)
+    if score and score < wanted then call('ZADD', due, text(wanted), owner) end
     if call('HSETNX', wait, owner, compose(e, ms)) == 1 then changed() end
   else
     rank = call('ZRANK', line, owner)
