@@ -98,11 +98,16 @@ redis_backend::words redis_backend::claim_arguments(const spi::claim& c) const {
   return all;
 }
 
+/// A request is given up after request_timeout and sent again soon after: ten times that is ample.
+std::string redis_backend::memory() const {
+  return milliseconds(std::max<std::chrono::nanoseconds>(10 * engine_.options().request_timeout, 60s));
+}
+
 redis_backend::words redis_backend::entry_arguments(const spi::entry_request& request, const std::string& who_asks,
                                                     bool queue) const {
   const spi::claim& c = request.claim;
   words all = arguments(c.kind, c.name);
-  all.reserve(13);
+  all.reserve(14);
   all.push_back(who_asks);
   all.push_back(c.id.hex());
   all.emplace_back(c.access == spi::access::exclusive ? "x" : "s");
@@ -113,6 +118,7 @@ redis_backend::words redis_backend::entry_arguments(const spi::entry_request& re
   all.push_back(std::to_string(std::max<std::uint32_t>(1, request.tokens)));
   all.emplace_back(queue ? "1" : "0");
   all.push_back(who_);
+  all.push_back(memory());
   return all;
 }
 

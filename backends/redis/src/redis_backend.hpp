@@ -57,6 +57,7 @@ class redis_backend final : public spi::backend {
   std::string owner(const spi::claim& c) const;
   words arguments(spi::kind k, const std::string& name) const;
   words claim_arguments(const spi::claim& c) const;
+  std::string memory() const;  // how long the server is to remember an answer
   words entry_arguments(const spi::entry_request& request, const std::string& who_asks, bool queue) const;
   /// Runs a script; the answer is a reply that is no error.
   void run(const script& what, words keys, words arguments, spi::caller from, link::answer told);

@@ -105,6 +105,7 @@ void redis_backend::count(const spi::count_request& request, spi::caller from, s
   args.push_back(request.id.hex());
   args.emplace_back(word_of(request.what));
   args.push_back(std::to_string(request.amount));
+  args.push_back(memory());
   run(scripts::all().count, lock_keys(request.name), std::move(args), from,
       [name = request.name, kind = request.kind, done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());

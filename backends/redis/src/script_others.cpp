@@ -2,7 +2,7 @@
 
 namespace holdfast::redis {
 
-// 4 hex id of the request, 5 op, 6 amount. {1 or 0 done, value}; {2, kind}: in use as that; {4}: does not fit in 64
+// 4 hex id of the request, 5 op, 6 amount, 7 how long to remember the answer in ms. {1 or 0 done, value}; {2, kind}: in use as that; {4}: does not fit in 64
 // bits.
 const std::string_view lua_count = R"lua(
 local hex, op, amount = ARGV[4], ARGV[5], ARGV[6]
@@ -42,7 +42,7 @@ elseif op == 'drain' and value then
   if tonumber(value) > 0 then call('SET', raw, 0) else value = '0' end
 end
 local after = op == 'drain' and (value or '0') or call('GET', raw) or '0'
-call('SET', done(hex), 'r' .. did .. ' ' .. after, 'PX', 30000)
+call('SET', done(hex), 'r' .. did .. ' ' .. after, 'PX', ARGV[7])
 if call('EXISTS', raw) == 1 then call('SET', mark, kind) end
 grown = op == 'set' or op == 'add'
 pass_on(message)

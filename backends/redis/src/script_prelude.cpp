@@ -51,6 +51,7 @@ end
 const std::string_view lua_prelude = R"lua(
 local grown = false  -- permits came back
 local only_look = false  -- nothing may be written
+local remember = 60000  -- how long an answer is kept for a request that is sent again
 local fair_wait = 300000  -- Redisson's fairLockWaitTimeout
 
 local function channel()
@@ -95,7 +96,7 @@ local function grant(owner, e)
   local ttl, n = tonumber(e.ttl), tonumber(e.permits)
   if kind == 'c' or kind == 'l' then
     if kind == 'c' then call('DECRBY', raw, n) end
-    call('SET', done(e.hex), 'g' .. e.permits, 'PX', 30000)
+    call('SET', done(e.hex), 'g' .. e.permits, 'PX', text(remember))
     return 0
   end
   local first = draw(tonumber(e.count))
@@ -233,11 +234,16 @@ local function admit(self)
     local stored = call('HGET', wait, head)
     local e = stored and parse(stored)
     if e and not fits(e.access, tonumber(e.permits)) then return mine end
+    -- What a semaphore gives never ends by itself: it is for the taking, so that none goes to who is about to die.
+    if e and kind == 'c' and head ~= self and waits(head, e) then
+      publish(client_of(head), 'l ' .. head)
+      return mine
+    end
     call('ZREM', line, head)
     call('HDEL', wait, head)
     if e and head == self then
       mine = grant(head, e)
-    elseif e and waits(head, e) then
+    elseif e and kind ~= 'c' and waits(head, e) then
       hand(head, e, grant(head, e))
     end
   end

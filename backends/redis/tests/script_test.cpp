@@ -94,6 +94,20 @@ TEST(redis_scripts, those_in_the_fair_queue_outlive_the_turns_before_them) {
   EXPECT_GE(score(4) - score(3), 300'000);
 }
 
+TEST(redis_scripts, permits_of_a_semaphore_are_not_given_to_who_does_not_take_them) {
+  const testing::redis_server server;
+  const ears_of ears(server);
+  server.command({"SET", "my", "0"});
+  enter(server, numbered(1), "c", "a", "1");
+  const auto added =
+      run(server, {lua_head, lua_prelude, lua_count}, {"c", "{my}", "h", std::string(32, 'b'), "add", "1", "60000"});
+  EXPECT_EQ(added[1], "1");
+  EXPECT_EQ(server.command({"GET", "my"}), "1") << "told, not given";
+  EXPECT_EQ(enter(server, numbered(1), "c", "a", "1")[0], "1");
+  EXPECT_EQ(enter(server, numbered(1), "c", "a", "1")[0], "1") << "the same request again";
+  EXPECT_EQ(server.command({"GET", "my"}), "0");
+}
+
 TEST(redis_scripts, a_waiter_that_is_silent_for_long_is_passed_over_though_its_client_listens) {
   const testing::redis_server server;
   const ears_of ears(server);
