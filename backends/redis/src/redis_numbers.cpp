@@ -133,8 +133,9 @@ void redis_backend::load_cell(const std::string& name, spi::caller from, spi::co
 
 void redis_backend::exchange_cell(const std::string& name, std::uint64_t expected, std::string value, spi::owner_id id,
                                   spi::caller from, spi::completion<bool> done) {
-  run(scripts::all().exchange_cell, {own_key("cell", name)}, {std::to_string(expected), std::move(value), id.hex()},
-      from, [done = std::move(done)](result<reply> said) mutable {
+  const std::string request = id.hex();
+  run(scripts::all().exchange_cell, {own_key("cell", name), own_key("done", name) + ":" + request},
+      {std::to_string(expected), std::move(value), request, memory()}, from, [done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());
         done(said->integer() == 1);
       });

@@ -49,15 +49,18 @@ pass_on(message)
 return {did, after}
 )lua";
 
-// Keys: the cell. 1 version expected, 2 value, 3 hex id of the request. 1: written, 0: another version.
+// Keys: the cell, where this request's answer is remembered. 1 version expected, 2 value, 3 hex id of the request, 4 how
+// long to remember in ms. 1: written, 0: another version.
 const std::string_view lua_exchange_cell = R"lua(
 local now = redis.call('HMGET', KEYS[1], 'version', 'writer')
-if now[2] == ARGV[3] then return 1 end
+-- Sent again: written by us, though somebody else may have written since.
+if now[2] == ARGV[3] or redis.call('EXISTS', KEYS[2]) == 1 then return 1 end
 if (now[1] or '0') ~= ARGV[1] then return 0 end
 local clock = redis.call('TIME')
 -- As tokens: a cell that was lost with the server's data does not come back with a version somebody remembers.
 local version = math.max(clock[1] * 1000000 + clock[2], (tonumber(now[1]) or 0) + 1)
 redis.call('HSET', KEYS[1], 'version', string.format('%.0f', version), 'value', ARGV[2], 'writer', ARGV[3])
+redis.call('SET', KEYS[2], 1, 'PX', ARGV[4])
 return 1
 )lua";
 

@@ -108,6 +108,19 @@ TEST(redis_scripts, permits_of_a_semaphore_are_not_given_to_who_does_not_take_th
   EXPECT_EQ(server.command({"GET", "my"}), "0");
 }
 
+TEST(redis_scripts, a_cell_is_written_once_by_a_request_sent_twice) {
+  const testing::redis_server server;
+  const auto write = [&](const std::string& expected, const std::string& value, const std::string& id) {
+    return server.command({"EVAL", std::string(lua_exchange_cell), "2", "cell", "done:" + id, expected, value, id, "60000"});
+  };
+  EXPECT_EQ(write("0", "ours", "a"), ":1");
+  const std::string version = server.command({"HGET", "cell", "version"});
+  EXPECT_EQ(write(version, "theirs", "b"), ":1");
+  EXPECT_EQ(write("0", "ours", "a"), ":1") << "it was written, and is not written again";
+  EXPECT_EQ(server.command({"HGET", "cell", "value"}), "theirs");
+  EXPECT_EQ(write("0", "late", "c"), ":0");
+}
+
 TEST(redis_scripts, a_waiter_that_is_silent_for_long_is_passed_over_though_its_client_listens) {
   const testing::redis_server server;
   const ears_of ears(server);
