@@ -96,6 +96,7 @@ std::string printable(const std::string& name) {
 struct greeting {
   std::string bytes;
   std::size_t replies = 0;
+  bool secret = false;  ///< The first reply is to AUTH.
 };
 
 greeting greet(const settings& where, const std::string& client_name) {
@@ -108,6 +109,7 @@ greeting greet(const settings& where, const std::string& client_name) {
     add({"AUTH", where.user, where.password});
   else if (!where.password.empty())
     add({"AUTH", where.password});
+  out.secret = out.replies != 0;
   const std::string name = printable(client_name);
   const std::string number = std::to_string(where.database);
   add({"CLIENT", "SETNAME", name});
@@ -141,7 +143,7 @@ result<void> exchange(const descriptor& fd, const settings& where, const greetin
     for (const reply& r : *replies) {
       ++answered;
       if (!r.is_error()) continue;
-      failure why = failure_of(r.text());
+      failure why = hello.secret && answered == 1 ? failure_of_auth(r.text()) : failure_of(r.text());
       why.detail = "redis " + where.shown() + ": " + why.detail;
       // A name is a courtesy: a user without the right to set one may lock all the same.
       if (answered + 1 == hello.replies && r.text().starts_with("NOPERM")) continue;

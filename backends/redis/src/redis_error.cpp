@@ -63,6 +63,12 @@ failure failure_of(std::string_view error_reply) {
   return {errc::rejected, "the server refused it: " + std::string(error_reply)};
 }
 
+failure failure_of_auth(std::string_view error_reply) {
+  for (const auto& m : meanings)
+    if (error_reply.starts_with(m.starts)) return {m.code, std::string(m.text)};
+  return {errc::rejected, "the server refused the user and password (AUTH)"};
+}
+
 failure broken(const std::string& where, std::string_view what) {
   return {errc::unavailable, "redis " + where + ": " + std::string(what)};
 }

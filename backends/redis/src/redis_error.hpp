@@ -10,6 +10,9 @@ namespace holdfast::redis {
 /// What an error reply means to the caller; `detail` keeps the server's own words, where they cannot hold a secret.
 failure failure_of(std::string_view error_reply);
 
+/// The same of the reply to AUTH, without a word of the server's: they may quote what was sent.
+failure failure_of_auth(std::string_view error_reply);
+
 /// A connection that could not be made or ended: errc::unavailable.
 failure broken(const std::string& where, std::string_view what);
 failure broken(const std::string& where, std::string_view what, int error_number);

@@ -35,6 +35,13 @@ TEST(redis_connect, a_password_is_given_and_never_told) {
   }
 }
 
+TEST(redis_connect, a_server_without_auth_does_not_tell_the_password) {
+  const redis_server server({"--rename-command", "AUTH", ""});
+  const std::string text = error_text([&] { return connect(at(server, "app:hunter2@")); });
+  EXPECT_FALSE(text.empty());
+  EXPECT_EQ(text.find("hunter2"), std::string::npos) << text;
+}
+
 TEST(redis_connect, an_acl_user_without_the_rights_is_told_so) {
   const redis_server server;
   server.command({"ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all"});

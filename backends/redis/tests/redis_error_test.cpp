@@ -43,6 +43,15 @@ TEST(redis_errors, a_channel_that_is_forbidden_names_the_right) {
     EXPECT_NE(failure_of(said).detail.find("&holdfast_*"), std::string::npos) << said;
 }
 
+TEST(redis_errors, what_the_server_says_of_a_password_is_not_repeated) {
+  for (const char* said : {"ERR unknown command 'AUTH', with args beginning with: 'app' 'hunter2' ",
+                           "WRONGPASS hunter2", "NOPERM hunter2", "LOADING hunter2"}) {
+    EXPECT_EQ(failure_of_auth(said).detail.find("hunter2"), std::string::npos) << said;
+    EXPECT_FALSE(failure_of_auth(said).detail.empty());
+  }
+  EXPECT_EQ(failure_of_auth("LOADING").code, make_error_code(errc::unavailable));
+}
+
 TEST(redis_errors, a_broken_connection_is_unavailable_and_says_where) {
   const failure f = broken("127.0.0.1:6379", "cannot connect", ECONNREFUSED);
   EXPECT_EQ(f.code, make_error_code(errc::unavailable));
