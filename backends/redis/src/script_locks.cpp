@@ -58,10 +58,10 @@ end
 if kind == 'p' then
   local total = (tonumber(call('GET', raw)) or 0) + call('ZCARD', slots)
   if total ~= limit or call('EXISTS', raw) == 0 then
-    if call('EXISTS', slots, wait) > 0 then return {3, total} end
+    if now and now ~= 'i' then return {3, total} end
     call('SET', raw, limit)
-    call('SET', mark, 'p')
   end
+  call('SET', mark, 'p ' .. limit)
 end
 
 -- What is granted to us below is what we ask for now, as many tokens as the answer tells.
@@ -150,9 +150,8 @@ if ended then
   if listeners(channel()) > 0 and call('HINCRBY', held, ':turns', 1) > 16 then
     call('DEL', held)
     publish(channel(), '0')
-    local head = call('ZRANGE', line, 0, 0)[1]
-    if head then publish(client_of(head), 'l ' .. head) end
-    if not head then pass_on('0') end
+    local _, head = first_in_line()
+    if head and call('ZSCORE', line, head) then publish(client_of(head), 'l ' .. head) else pass_on('0') end
     return 1
   end
   keep(held, 3600000)

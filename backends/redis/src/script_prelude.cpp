@@ -186,6 +186,54 @@ local function fits(access, permits)
   return value >= permits
 end
 
+-- Redisson's fair queue: who waited too long goes; scores of those behind one who leaves move up.
+local function purge()
+  while true do
+    local head = call('LINDEX', list, 0)
+    local score = head and tonumber(call('ZSCORE', due, head))
+    if not score or score > ms then return end
+    call('ZREM', due, head)
+    call('LPOP', list)
+    call('HDEL', wait, head)
+  end
+end
+local function give_up(owner)
+  local behind = false
+  for _, other in ipairs(call('LRANGE', list, 0, -1)) do
+    if behind then call('ZINCRBY', due, -fair_wait, other) end
+    behind = behind or other == owner
+  end
+  call('ZREM', due, owner)
+  call('HDEL', wait, owner)
+  return call('LREM', list, 0, owner)
+end
+
+-- Who waits for it, by the first that is alive: its entry, or true for one that is not ours. The dead before it go.
+local function first_in_line()
+  local at = 0
+  local function next_entry(owner)
+    local stored = call('HGET', wait, owner)
+    if only_look then at = at + 1 end
+    return stored and parse(stored)
+  end
+  for owner in function() return call('ZRANGE', line, at, at)[1] end do
+    local e = next_entry(owner)
+    if e and waits(owner, e) then return e, owner end
+    if not only_look then
+      call('ZREM', line, owner)
+      call('HDEL', wait, owner)
+    end
+  end
+  at = 0
+  if not only_look then purge() end
+  for owner in function() return call('LINDEX', list, at) or nil end do
+    local e = next_entry(owner)
+    if not e then return true, owner end
+    if waits(owner, e) then return e, owner end
+    if not only_look then give_up(owner) end
+  end
+end
+
 -- A hash is a lock if there is nothing in it but what locks have: any other is somebody's data.
 local function kind_of_hash()
   local owner = '^%x+%-%x+%-%x+%-%x+%-%x+:%-?%d+$'
@@ -201,6 +249,12 @@ local function kind_of_hash()
   return 's'
 end
 
+-- Permits nobody has: the number that we set, all of it there.
+local function idle()
+  local limit = string.match(call('GET', mark) or '', '^p (%d+)$')
+  return limit and limit == call('GET', raw) and not first_in_line()
+end
+
 -- What the name is used for: a kind, '?' a number of unknown purpose, 'i' permits nobody has, 'x' no lock, nil nothing.
 local function present()
   local type = call('TYPE', raw).ok
@@ -208,15 +262,16 @@ local function present()
   if type == 'string' then
     if not only_look then reclaim() end
     if call('ZCOUNT', slots, '(' .. text(ms), '+inf') > 0 then return 'p' end
-    local made = call('GET', mark)
-    if made == 'p' and call('EXISTS', wait) == 0 then return 'i' end
-    return made or '?'
+    if call('STRLEN', raw) > 20 or not string.find(call('GET', raw), '^%-?%d+$') then return 'x' end
+    if idle() then return 'i' end
+    local made = call('GET', mark) or '?'
+    if string.sub(made, 1, 1) ~= 'p' then return made end
+    local first = first_in_line()
+    return first and first ~= true and first.kind == 'p' and 'p' or '?'
   end
   if type ~= 'none' then return 'x' end
-  local first = call('ZRANGE', line, 0, 0)[1] or call('LINDEX', list, 0)
-  local stored = first and call('HGET', wait, first)
-  if stored then return string.sub(stored, 1, 1) end
-  return first and 'm'
+  local first = first_in_line()
+  return first and (first == true and 'm' or first.kind)
 end
 
 local function hand(owner, e, first)
@@ -249,27 +304,6 @@ local function admit(self)
   end
 end
 
--- Redisson's fair queue: who waited too long goes; scores of those behind one who leaves move up.
-local function purge()
-  while true do
-    local head = call('LINDEX', list, 0)
-    local score = head and tonumber(call('ZSCORE', due, head))
-    if not score or score > ms then return end
-    call('ZREM', due, head)
-    call('LPOP', list)
-    call('HDEL', wait, head)
-  end
-end
-local function give_up(owner)
-  local behind = false
-  for _, other in ipairs(call('LRANGE', list, 0, -1)) do
-    if behind then call('ZINCRBY', due, -fair_wait, other) end
-    behind = behind or other == owner
-  end
-  call('ZREM', due, owner)
-  call('HDEL', wait, owner)
-  return call('LREM', list, 0, owner)
-end
 local function take_turn(owner, e)
   call('LPOP', list)
   call('ZREM', due, owner)

@@ -143,6 +143,25 @@ TEST(redisson_contention, its_fair_unlock_wakes_us_by_our_own_channel) {
   EXPECT_TRUE(eventually([&] { return waits.ready(); }, 500ms));
 }
 
+TEST(redisson_contention, a_number_of_another_program_is_never_overwritten) {
+  const redis_server server;
+  const client c = connect(server.url());
+  server.command({"SET", "visits", "12345"});
+  server.command({"SET", "word", "hello"});
+  EXPECT_TRUE(throws(errc::rejected, [&] { return permit_semaphore(c, "visits", 3).try_acquire(); }));
+  EXPECT_TRUE(throws(errc::rejected, [&] { return permit_semaphore(c, "word", 3).try_acquire(); }));
+  EXPECT_EQ(server.command({"GET", "visits"}), "12345");
+  // A name that had permits of ours once, and now a number of somebody else's.
+  EXPECT_TRUE(permit_semaphore(c, "s", 3).try_acquire());
+  EXPECT_TRUE(permit_semaphore(c, "s", 5).try_acquire()) << "nobody has any: it may change";
+  server.command({"SET", "s", "12345"});
+  EXPECT_TRUE(throws(errc::rejected, [&] { return mutex(c, "s").try_acquire(); }));
+  EXPECT_TRUE(throws(errc::rejected, [&] { return permit_semaphore(c, "s", 3).try_acquire(); }));
+  EXPECT_EQ(server.command({"GET", "s"}), "12345");
+  server.command({"SET", "java", "3"});
+  EXPECT_TRUE(permit_semaphore(c, "java", 3).try_acquire());
+}
+
 TEST(redisson_contention, its_holders_are_shown) {
   const redis_server server;
   server.command({"HSET", "my", java, "1"});

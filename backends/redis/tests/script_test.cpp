@@ -121,6 +121,18 @@ TEST(redis_scripts, a_cell_is_written_once_by_a_request_sent_twice) {
   EXPECT_EQ(write("0", "late", "c"), ":0");
 }
 
+TEST(redis_scripts, a_dead_waiter_does_not_keep_other_kinds_out) {
+  const testing::redis_server server;
+  {
+    const ears_of ears(server);
+    enter(server, numbered(1), "m", "a", "1");
+    enter(server, numbered(2), "m", "a", "1");
+    server.command({"DEL", "my"});
+    EXPECT_EQ(enter(server, numbered(3), "s", "a", "1")[0], "2");
+  }
+  EXPECT_EQ(enter(server, numbered(3), "s", "a", "1")[0], "1");
+}
+
 TEST(redis_scripts, a_waiter_that_is_silent_for_long_is_passed_over_though_its_client_listens) {
   const testing::redis_server server;
   const ears_of ears(server);
