@@ -112,8 +112,8 @@ greeting greet(const settings& where, const std::string& client_name) {
   out.secret = out.replies != 0;
   const std::string name = printable(client_name);
   const std::string number = std::to_string(where.database);
+  if (where.database != 0) add({"SELECT", number});
   add({"CLIENT", "SETNAME", name});
-  add({"SELECT", number});
   return out;
 }
 
@@ -146,7 +146,7 @@ result<void> exchange(const descriptor& fd, const settings& where, const greetin
       failure why = hello.secret && answered == 1 ? failure_of_auth(r.text()) : failure_of(r.text());
       why.detail = "redis " + where.shown() + ": " + why.detail;
       // A name is a courtesy: a user without the right to set one may lock all the same.
-      if (answered + 1 == hello.replies && r.text().starts_with("NOPERM")) continue;
+      if (answered == hello.replies && r.text().starts_with("NOPERM")) continue;
       return why;
     }
   }

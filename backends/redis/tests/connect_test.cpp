@@ -42,6 +42,32 @@ TEST(redis_connect, a_server_without_auth_does_not_tell_the_password) {
   EXPECT_EQ(text.find("hunter2"), std::string::npos) << text;
 }
 
+TEST(redis_connect, the_rights_that_are_documented_are_enough) {
+  const redis_server server;
+  server.command({"ACL", "SETUSER", "app", "on", ">password", "~*", "resetchannels", "&holdfast_*", "&redisson_*", "-@all",
+                  "+@hash", "+@string", "+@list", "+@sortedset", "+@keyspace", "+@pubsub", "-@dangerous", "+eval",
+                  "+evalsha", "+time", "+ping", "+select"});
+  for (const std::string database : {"", "/1"}) {
+    client c = connect(at(server, "app:password@") + database);
+    for (const auto order : {ordering::any, ordering::fifo}) {
+      mutex m(c, order == ordering::fifo ? "f" : "m", {.order = order});
+      mutex other(connect(at(server, "app:password@") + database), order == ordering::fifo ? "f" : "m", {.order = order});
+      lease held = m.acquire();
+      auto waits = other.async_acquire();
+      EXPECT_FALSE(eventually([&] { return waits.ready(); }, short_wait));
+      EXPECT_EQ(c.inspect("").size(), 1u);
+      ASSERT_TRUE(succeeded(held.release()));
+      EXPECT_TRUE(waits.get().valid());
+    }
+    EXPECT_TRUE(shared_mutex(c, "s").try_acquire_shared());
+    EXPECT_TRUE(permit_semaphore(c, "p", 2).try_acquire());
+    counting_semaphore(c, "c").release(1);
+    EXPECT_TRUE(counting_semaphore(c, "c").try_acquire());
+    EXPECT_TRUE(latch(c, "l").try_set_count(1));
+    EXPECT_FALSE(c.evict("m"));
+  }
+}
+
 TEST(redis_connect, an_acl_user_without_the_rights_is_told_so) {
   const redis_server server;
   server.command({"ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all"});
