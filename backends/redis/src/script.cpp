@@ -87,7 +87,8 @@ std::string script::command(std::string_view verb, std::string_view what, const 
 }
 
 const scripts& scripts::all() {
-  static const scripts every{with_prelude(lua_enter, lua_enter_free),
+  // Never destroyed: a client that lives in a global outlives what is made after it.
+  static const scripts& every = *new scripts{with_prelude(lua_enter, lua_enter_free),
                              with_prelude(lua_leave, lua_leave_alone),
                              with_prelude(lua_renew),
                              script(std::string(lua_renew_mutexes)),
