@@ -72,11 +72,13 @@ void ears::connect() {
 
 void ears::dial_now() {
   auto fd = dial(where_, engine_.who().client_name, engine_.options().connect_timeout);
-  const guard lock(mutex_);
+  guard lock(mutex_);
   dialling_ = false;
   if (!fd) {
-    if (failures_++ == 0) engine_.log(log_level::warning, fd.error().detail);
+    const bool first = failures_++ == 0;
     if (!interests_.empty()) connect();
+    lock.unlock();
+    if (first) engine_.log(log_level::warning, fd.error().detail);
     return;
   }
   fd_ = std::make_shared<descriptor>(std::move(*fd));
@@ -108,10 +110,10 @@ void ears::read_ready(const std::shared_ptr<descriptor>& from) {
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   guard lock(mutex_);
   if (fd_ != from) return;
-  if (got <= 0) return hang_up("the server closed the connection that listens");
+  if (got <= 0) return hang_up("the server closed the connection that listens", lock);
   reader_->feed({chunk.data(), static_cast<std::size_t>(got)});
   auto replies = reader_->take();
-  if (!replies) return hang_up(replies.error().detail);
+  if (!replies) return hang_up(replies.error().detail, lock);
   for (const reply& r : *replies) {
     handle(r, lock);
     if (fd_ != from) return;
@@ -124,11 +126,11 @@ void ears::handle(const reply& r, guard& lock) {
   const bool plain = what == "message";
   if (!plain && what != "pmessage") {
     // Whatever is no message answers a command, in the order they were sent.
-    if (asked_.empty()) return hang_up("it answers what nobody asked");
+    if (asked_.empty()) return hang_up("it answers what nobody asked", lock);
     const auto asked = std::move(asked_.front());
     asked_.pop_front();
     if (asked) return r.is_error() ? refuse(*asked, failure_of(r.text()), lock) : confirm(*asked, lock);
-    if (r.is_error()) hang_up(std::string(r.text()));
+    if (r.is_error()) hang_up(std::string(r.text()), lock);
     return;
   }
   const reply channel = r.at(plain ? 1 : 2);
@@ -163,14 +165,16 @@ void ears::refuse(const subject& what, const failure& why, guard& lock) {
   lock.lock();
 }
 
-void ears::hang_up(const std::string& why) {
-  engine_.log(log_level::warning, "redis " + where_.shown() + ": " + why);
+void ears::hang_up(const std::string& why, guard& lock) {
   engine_.forget(fd_->get());
   fd_.reset();
   again_ = true;
   ++failures_;  // until a subscription holds
   for (auto& [channel, wanted] : interests_) wanted.confirmed = false;
   if (!interests_.empty()) connect();
+  lock.unlock();
+  engine_.log(log_level::warning, "redis " + where_.shown() + ": " + why);
+  lock.lock();
 }
 
 void ears::watch_over() {
@@ -196,7 +200,7 @@ void ears::on_beat() {
   }
   if (fd_) {
     if (pinged_ && engine_.now() - *pinged_ >= beat) {
-      hang_up("the server does not answer");
+      hang_up("the server does not answer", lock);
     } else if (!pinged_) {
       pinged_ = engine_.now();
       std::string bytes;

@@ -67,8 +67,8 @@ class ears : public std::enable_shared_from_this<ears> {
   void handle(const reply& r, guard& lock);
   void confirm(const subject& what, guard& lock);
   void refuse(const subject& what, const failure& why, guard& lock);
-  void hang_up(const std::string& why);  // with mutex_ held
-  void watch_over();                     // with mutex_ held
+  void hang_up(const std::string& why, guard& lock);
+  void watch_over();  // with mutex_ held
   void on_beat();
 
   const settings where_;

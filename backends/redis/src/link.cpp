@@ -253,10 +253,12 @@ void link::hang_up(const failure& why, guard& lock) {
   if (driver_ == driver::reactor) driver_ = driver::none;
   out_.clear();
   last_failure_ = why;
-  engine_.log(log_level::warning, why.detail);
   std::vector<told_reply> all;
   for (auto& r : sent_) all.push_back({std::move(r), why});
   sent_.clear();
+  lock.unlock();
+  engine_.log(log_level::warning, why.detail);
+  lock.lock();
   tell(std::move(all), lock);
 }
 
@@ -278,8 +280,12 @@ void link::dial_again() {
   guard lock(mutex_);
   dialling_ = false;
   if (!fd) {
-    if (failures_++ == 0) engine_.log(log_level::warning, fd.error().detail);
     last_failure_ = fd.error();
+    if (failures_++ == 0) {
+      lock.unlock();
+      engine_.log(log_level::warning, fd.error().detail);
+      lock.lock();
+    }
     give_up_waiting(lock, fd.error().code == errc::unavailable ? nullptr : &last_failure_);
     if (!unsent_.empty()) reconnect();
     return;
