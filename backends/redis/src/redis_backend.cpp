@@ -264,7 +264,11 @@ void redis_backend::hear_others(const spi::claim& c, const std::string& who) {
 }
 
 void redis_backend::hush(const std::string& channel) {
-  if (!tickets_.needed(channel)) ears_->ignore({subject::kind::channel, channel});
+  if (tickets_.needed(channel)) return;
+  const subject it{subject::kind::channel, channel};
+  ears_->ignore(it);
+  // Somebody who came in between found the subscription that has just been ended.
+  if (tickets_.needed(channel)) ears_->listen(it, [this, channel](const result<void>&) { tickets_.wake_first_on(channel); });
 }
 
 void redis_backend::watch(const spi::claim& queued, spi::completion<spi::wake> done) {
