@@ -176,7 +176,9 @@ void link::take_in(const std::shared_ptr<wire>& from, std::string_view bytes, gu
   if (wire_ != from) return;  // hung up meanwhile: everybody was told
   if (!replies) return hang_up(broken(where_.shown(), replies.error().detail), lock);
   std::vector<told_reply> all;
+  bool replica = false;
   for (auto& r : *replies) {
+    replica = replica || (r.is_error() && tells_of_replica(r.text()));
     if (sent_.empty()) {
       tell(std::move(all), lock);
       if (wire_ == from) hang_up(broken(where_.shown(), "it answers what nobody asked"), lock);
@@ -186,6 +188,8 @@ void link::take_in(const std::shared_ptr<wire>& from, std::string_view bytes, gu
     sent_.pop_front();
   }
   tell(std::move(all), lock);
+  // The name of the server may stand for another one by now.
+  if (replica && wire_ == from) hang_up(broken(where_.shown(), "the server is a replica"), lock);
 }
 
 void link::tell(std::vector<told_reply> all, guard& lock) {

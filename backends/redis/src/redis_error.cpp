@@ -63,6 +63,12 @@ failure failure_of(std::string_view error_reply) {
   return {errc::rejected, "the server refused it: " + std::string(error_reply)};
 }
 
+bool tells_of_replica(std::string_view error_reply) noexcept {
+  for (const std::string_view sign : {"READONLY ", "MASTERDOWN ", "UNBLOCKED "})
+    if (error_reply.find(sign) != error_reply.npos) return true;
+  return false;
+}
+
 failure failure_of_auth(std::string_view error_reply) {
   for (const auto& m : meanings)
     if (error_reply.starts_with(m.starts)) return {m.code, std::string(m.text)};

@@ -138,7 +138,16 @@ TEST(redis_connect, a_replica_is_unavailable_and_says_why) {
   const redis_server master;
   const redis_server replica({"--replicaof", "127.0.0.1 " + std::to_string(master.port())});
   mutex m(connect(replica.url()), "m");
+  const auto connections = [&] {
+    return replica.command({"EVAL",
+                            "return tonumber(string.match(redis.call('INFO', 'stats'), "
+                            "'total_connections_received:(%d+)'))",
+                            "0"});
+  };
+  const int before = std::stoi(connections().substr(1));
   EXPECT_TRUE(throws(errc::unavailable, [&] { return m.try_acquire(); }));
+  EXPECT_TRUE(throws(errc::unavailable, [&] { return m.try_acquire(); }));
+  EXPECT_GT(std::stoi(connections().substr(1)), before + 1) << "a new connection may reach the master";
 }
 
 TEST(redis_connect, a_server_out_of_memory_is_rejected) {
