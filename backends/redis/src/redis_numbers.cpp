@@ -29,13 +29,12 @@ const char* word_of(spi::count_request::op what) {
 
 /// The outcomes of a batch, told when the last has come.
 struct renewals {
-  std::vector<spi::renewal_outcome> outcomes;
+  std::vector<spi::renewal_outcome> outcomes;  // `expires` is set from the start: it counts if renewed
   std::atomic<std::size_t> left{0};
   spi::completion<std::vector<spi::renewal_outcome>> done;
 
-  void settle(std::size_t index, const spi::claim& c, bool renewed, spi::time_point sent) {
-    outcomes[index].what = renewed ? spi::renewal::renewed : spi::renewal::lost;
-    outcomes[index].expires = sent + std::chrono::duration_cast<std::chrono::milliseconds>(c.ttl);
+  void settle(std::size_t index, const reply& said) {
+    outcomes[index].what = said.integer() == 1 ? spi::renewal::renewed : spi::renewal::lost;
   }
   void one_less() {
     if (--left == 0) done(std::move(outcomes));
@@ -66,9 +65,8 @@ void redis_backend::renew(const std::vector<spi::claim>& held,
   const auto flush = [&] {
     if (mutexes.empty()) return;
     add(scripts::all().renew_mutexes, std::move(keys), std::move(owners),
-        [state, sent, held, mutexes](const result<reply>& said) {
-          for (std::size_t i = 0; said && i < mutexes.size(); ++i)
-            state->settle(mutexes[i], held[mutexes[i]], said->at(i).integer() == 1, sent);
+        [state, mutexes](const result<reply>& said) {
+          for (std::size_t i = 0; said && i < mutexes.size(); ++i) state->settle(mutexes[i], said->at(i));
           state->one_less();
         });
     mutexes.clear();
@@ -77,6 +75,7 @@ void redis_backend::renew(const std::vector<spi::claim>& held,
   };
   for (std::size_t i = 0; i < held.size(); ++i) {
     const spi::claim& c = held[i];
+    state->outcomes[i].expires = sent + std::chrono::duration_cast<std::chrono::milliseconds>(c.ttl);
     if (c.kind == spi::kind::mutex) {
       mutexes.push_back(i);
       keys.push_back(c.name);
@@ -89,8 +88,8 @@ void redis_backend::renew(const std::vector<spi::claim>& held,
     auto args = claim_arguments(c);
     args.push_back(std::to_string(c.permits));
     args.push_back(milliseconds(c));
-    add(scripts::all().renew, lock_keys(c.name), std::move(args), [state, sent, c, i](const result<reply>& said) {
-      if (said) state->settle(i, c, said->integer() == 1, sent);
+    add(scripts::all().renew, lock_keys(c.name), std::move(args), [state, i](const result<reply>& said) {
+      if (said) state->settle(i, *said);
       state->one_less();
     });
   }
