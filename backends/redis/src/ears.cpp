@@ -178,18 +178,22 @@ void ears::hang_up(const std::string& why, guard& lock) {
 }
 
 void ears::watch_over() {
-  if (std::exchange(beating_, true)) return;
   auto next = engine_.now() + beat;
   for (const auto& [channel, wanted] : interests_)
     for (const auto& [until, done] : wanted.waiting) next = std::min(next, until);
-  engine_.at(next, [weak = weak_from_this()] {
+  if (next_beat_ && *next_beat_ <= next) return;
+  if (next_beat_) engine_.cancel(beat_timer_);
+  next_beat_ = next;
+  beat_timer_ = engine_.at(next, [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->on_beat();
   });
 }
 
 void ears::on_beat() {
   guard lock(mutex_);
-  beating_ = false;
+  // One that was to be cancelled may run all the same: the next stays.
+  if (!next_beat_ || *next_beat_ > engine_.now()) return;
+  next_beat_.reset();
   std::vector<ready> late;
   for (auto& [channel, wanted] : interests_) {
     std::erase_if(wanted.waiting, [&](auto& w) {
