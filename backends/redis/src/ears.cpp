@@ -90,6 +90,7 @@ void ears::dial_now() {
   });
   for (auto& [what, wanted] : interests_) {
     wanted.confirmed = false;
+    wanted.resumed = again_;
     say("SUBSCRIBE", what);
   }
 }
@@ -145,9 +146,9 @@ void ears::confirm(const subject& what, guard& lock) {
   if (found == interests_.end()) return;
   failures_ = 0;
   found->second.confirmed = true;
+  found->second.resumed = false;
   auto waiting = std::exchange(found->second.waiting, {});
-  const bool all = std::all_of(interests_.begin(), interests_.end(), [](auto& i) { return i.second.confirmed; });
-  const bool missed = all && std::exchange(again_, false);
+  const bool missed = resumed();
   lock.unlock();
   for (auto& [until, done] : waiting) done({});
   if (missed) tell_.gap();
@@ -159,10 +160,17 @@ void ears::refuse(const subject& what, const failure& why, guard& lock) {
   if (found == interests_.end()) return;
   auto waiting = std::move(found->second.waiting);
   interests_.erase(found);
+  const bool missed = resumed();
   lock.unlock();
   engine_.log(log_level::warning, "redis " + where_.shown() + ": '" + what.text + "' cannot be heard: " + why.detail);
   for (auto& [until, done] : waiting) done(why);
+  if (missed) tell_.gap();
   lock.lock();
+}
+
+bool ears::resumed() {
+  if (std::any_of(interests_.begin(), interests_.end(), [](auto& i) { return i.second.resumed; })) return false;
+  return std::exchange(again_, false);
 }
 
 void ears::hang_up(const std::string& why, guard& lock) {

@@ -56,6 +56,7 @@ class ears : public std::enable_shared_from_this<ears> {
  private:
   struct interest {
     bool confirmed = false;
+    bool resumed = false;  // there was a connection before, and this one has not confirmed it yet
     std::vector<std::pair<spi::time_point, ready>> waiting;
   };
   using guard = std::unique_lock<std::mutex>;
@@ -66,6 +67,7 @@ class ears : public std::enable_shared_from_this<ears> {
   void read_ready(const std::shared_ptr<descriptor>& from);
   void handle(const reply& r, guard& lock);
   void confirm(const subject& what, guard& lock);
+  bool resumed();  // with mutex_ held; true once, when all that was heard before is heard again
   void refuse(const subject& what, const failure& why, guard& lock);
   void hang_up(const std::string& why, guard& lock);
   void watch_over();  // with mutex_ held
