@@ -65,13 +65,13 @@ void link::send(std::string commands, std::vector<answer> answers, spi::caller f
   const auto deadline = engine_.now() + patience_;
   for (auto& told : answers) requests.push_back({std::move(told), blocks ? &mine : nullptr, deadline});
   if (wire_ && stale()) hang_up(broken(where_.shown(), "the server closed the connection"), lock);
-  enqueue(std::move(commands), std::move(requests), lock);
+  enqueue(std::move(commands), std::move(requests));
   if (blocks) return wait(mine, lock);
   if (wire_ && driver_ == driver::none) arm();
   guard_deadline();
 }
 
-void link::enqueue(std::string commands, std::vector<request> requests, guard&) {
+void link::enqueue(std::string commands, std::vector<request> requests) {
   if (!wire_) {
     unsent_.push_back({std::move(commands), std::move(requests)});
     reconnect();
@@ -300,7 +300,7 @@ void link::dial_again() {
   wire_->fd = std::move(*fd);
   auto parcels = std::move(unsent_);
   unsent_.clear();
-  for (auto& p : parcels) enqueue(std::move(p.bytes), std::move(p.requests), lock);
+  for (auto& p : parcels) enqueue(std::move(p.bytes), std::move(p.requests));
   // Those who block take over the reading; without one the reactor does.
   if (driver_ == driver::none) hand_over();
 }

@@ -62,7 +62,7 @@ class link : public std::enable_shared_from_this<link> {
   enum class driver : std::uint8_t { none, caller, reactor };
   using guard = std::unique_lock<std::mutex>;
 
-  void enqueue(std::string commands, std::vector<request> requests, guard& lock);
+  void enqueue(std::string commands, std::vector<request> requests);  // with mutex_ held
   void flush();  // with mutex_ held
   void wait(seat& mine, guard& lock);
   void drive(seat& mine, guard& lock);

@@ -207,7 +207,7 @@ void redis_backend::enter_now(const spi::entry_request& request, bool queue, spi
           }
           return done(said.error());
         }
-        auto outcome = settle(request, who, *said, sent);
+        auto outcome = settle(request, *said, sent);
         const bool waits = outcome && std::holds_alternative<spi::busy>(*outcome);
         if (queue && waits && said->at(3).integer() == 1) hear_others(request.claim, who);
         if (!outcome) tickets_.close(who);
@@ -219,8 +219,8 @@ void redis_backend::enter_now(const spi::entry_request& request, bool queue, spi
       });
 }
 
-result<spi::entry_result> redis_backend::settle(const spi::entry_request& request, const std::string&,
-                                                const reply& said, spi::time_point sent) {
+result<spi::entry_result> redis_backend::settle(const spi::entry_request& request, const reply& said,
+                                                spi::time_point sent) {
   const spi::claim& c = request.claim;
   switch (said.at(0).integer()) {
     case 1: {

@@ -68,8 +68,7 @@ class redis_backend final : public spi::backend {
   void listen(const spi::claim& c, ears::ready done);
   void heard(const std::string& who, const result<void>& subscribed);
   void enter_now(const spi::entry_request& request, bool queue, spi::completion<spi::entry_result> done);
-  result<spi::entry_result> settle(const spi::entry_request& request, const std::string& who, const reply& said,
-                                   spi::time_point sent);
+  result<spi::entry_result> settle(const spi::entry_request& request, const reply& said, spi::time_point sent);
   spi::busy busy_until(const reply& said) const;
   void hear_others(const spi::claim& c, const std::string& who);
   void hush(const std::string& channel);
