@@ -23,8 +23,8 @@ local function changing() call('PUBLISH', 'holdfast_event', raw) end
 -- An entry of held or wait: kind access permits ttl tokens since first-token hex <tab> who. One that waits has in place
 -- of a token when it was last heard of, in ms.
 local function compose(e, first, since)
-  return table.concat({kind, e.access, e.permits, e.ttl, e.count, since or text(ms), text(first), e.hex}, ' ') .. '\t' ..
-    e.who
+  local words = {kind, e.access, e.permits, e.ttl, e.count, since or text(ms), text(first), e.hex}
+  return table.concat(words, ' ') .. '\t' .. e.who
 end
 
 -- The first of n tokens: greater than every one before, and no less than the clock, so that a server which has lost its
@@ -242,7 +242,7 @@ local function kind_of_hash()
     if call('HLEN', raw) == 1 and string.find(call('HKEYS', raw)[1], owner) then return 'm' end
     return 'x'
   end
-  if mode ~= 'read' and mode ~= 'write' then return 'x' end
+  if (mode ~= 'read' and mode ~= 'write') or call('HLEN', raw) == 1 then return 'x' end
   for _, field in ipairs(call('HKEYS', raw)) do
     if field ~= 'mode' and not string.find(string.gsub(field, ':write$', ''), owner) then return 'x' end
   end
