@@ -192,15 +192,14 @@ void ears::watch_over() {
   if (next_beat_ && *next_beat_ <= next) return;
   if (next_beat_) engine_.cancel(beat_timer_);
   next_beat_ = next;
-  beat_timer_ = engine_.at(next, [weak = weak_from_this()] {
-    if (auto self = weak.lock()) self->on_beat();
+  beat_timer_ = engine_.at(next, [weak = weak_from_this(), next] {
+    if (auto self = weak.lock()) self->on_beat(next);
   });
 }
 
-void ears::on_beat() {
+void ears::on_beat(spi::time_point due) {
   guard lock(mutex_);
-  // One that was to be cancelled may run all the same: the next stays.
-  if (!next_beat_ || *next_beat_ > engine_.now()) return;
+  if (next_beat_ != due) return;  // it was cancelled too late
   next_beat_.reset();
   std::vector<ready> late;
   for (auto& [channel, wanted] : interests_) {

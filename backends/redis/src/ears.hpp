@@ -71,7 +71,7 @@ class ears : public std::enable_shared_from_this<ears> {
   void refuse(const subject& what, const failure& why, guard& lock);
   void hang_up(const std::string& why, guard& lock);
   void watch_over();  // with mutex_ held
-  void on_beat();
+  void on_beat(spi::time_point due);
 
   const settings where_;
   spi::runtime& engine_;
