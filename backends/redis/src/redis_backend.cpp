@@ -268,7 +268,8 @@ void redis_backend::hush(const std::string& channel) {
   const subject it{subject::kind::channel, channel};
   ears_->ignore(it);
   // Somebody who came in between found the subscription that has just been ended.
-  if (tickets_.needed(channel)) ears_->listen(it, [this, channel](const result<void>&) { tickets_.wake_first_on(channel); });
+  if (!tickets_.needed(channel)) return;
+  ears_->listen(it, [this, channel](const result<void>&) { tickets_.wake_first_on(channel); });
 }
 
 void redis_backend::watch(const spi::claim& queued, spi::completion<spi::wake> done) {

@@ -48,7 +48,8 @@ constexpr std::array meanings{
 failure failure_of(std::string_view error_reply) {
   if (error_reply.find("can't publish") != error_reply.npos || error_reply.find("of the channels") != error_reply.npos)
     return {errc::rejected,
-            "the user lacks the right to a channel (ACL: &holdfast_* &redisson_*, allchannels for fifo); see docs/stores/redis.md: " +
+            "the user lacks the right to a channel (ACL: &holdfast_* &redisson_*, allchannels for fifo; see "
+            "docs/stores/redis.md): " +
                 std::string(error_reply)};
   // A script's error has the command's own inside it.
   for (const auto& m : meanings) {

@@ -134,7 +134,8 @@ void redis_backend::exchange_cell(const std::string& name, std::uint64_t expecte
                                   spi::caller from, spi::completion<bool> done) {
   const std::string request = id.hex();
   run(scripts::all().exchange_cell, {own_key("cell", name), own_key("done", name) + ":" + request},
-      {std::to_string(expected), std::move(value), request, memory()}, from, [done = std::move(done)](result<reply> said) mutable {
+      {std::to_string(expected), std::move(value), request, memory()}, from,
+      [done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());
         done(said->integer() == 1);
       });

@@ -89,16 +89,16 @@ std::string script::command(std::string_view verb, std::string_view what, const 
 const scripts& scripts::all() {
   // Never destroyed: a client that lives in a global outlives what is made after it.
   static const scripts& every = *new scripts{with_prelude(lua_enter, lua_enter_free),
-                             with_prelude(lua_leave, lua_leave_alone),
-                             with_prelude(lua_renew),
-                             script(std::string(lua_renew_mutexes)),
-                             with_prelude(lua_convert),
-                             with_prelude(lua_raise),
-                             with_prelude(lua_count),
-                             script(std::string(lua_exchange_cell)),
-                             script(std::string(lua_admit)),
-                             with_prelude(lua_describe),
-                             with_prelude(lua_evict)};
+                                             with_prelude(lua_leave, lua_leave_alone),
+                                             with_prelude(lua_renew),
+                                             script(std::string(lua_renew_mutexes)),
+                                             with_prelude(lua_convert),
+                                             with_prelude(lua_raise),
+                                             with_prelude(lua_count),
+                                             script(std::string(lua_exchange_cell)),
+                                             script(std::string(lua_admit)),
+                                             with_prelude(lua_describe),
+                                             with_prelude(lua_evict)};
   return every;
 }
 

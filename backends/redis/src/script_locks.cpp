@@ -17,8 +17,9 @@ end
 )lua";
 
 // 4 owner, 5 hex id, 6 access (x, s), 7 order (a, f), 8 permits, 9 limit, 10 ttl in ms, 11 tokens, 12 stay in line (0,
-// 1), 13 who, 14 how long to remember the answer in ms. Replies: {1, first token, tokens, ms left, server time}: granted. {0, ms left or -1, rank, 1 if others
-// than we may free it, server time}: busy. {2, kind}: in use as that. {3, limit}: in use with that many permits.
+// 1), 13 who, 14 how long to remember the answer in ms. Replies: {1, first token, tokens, ms left, server time}:
+// granted. {0, ms left or -1, rank, 1 if others than we may free it, server time}: busy. {2, kind}: in use as that. {3,
+// limit}: in use with that many permits.
 const std::string_view lua_enter = R"lua(
 local owner, limit = ARGV[4], tonumber(ARGV[9])
 remember = tonumber(ARGV[14])

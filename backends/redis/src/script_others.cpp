@@ -2,8 +2,8 @@
 
 namespace holdfast::redis {
 
-// 4 hex id of the request, 5 op, 6 amount, 7 how long to remember the answer in ms. {1 or 0 done, value}; {2, kind}: in use as that; {4}: does not fit in 64
-// bits.
+// 4 hex id of the request, 5 op, 6 amount, 7 how long to remember the answer in ms. {1 or 0 done, value}; {2, kind}: in
+// use as that; {4}: does not fit in 64 bits.
 const std::string_view lua_count = R"lua(
 local hex, op, amount = ARGV[4], ARGV[5], ARGV[6]
 if op ~= 'get' then
@@ -49,8 +49,8 @@ pass_on(message)
 return {did, after}
 )lua";
 
-// Keys: the cell, where this request's answer is remembered. 1 version expected, 2 value, 3 hex id of the request, 4 how
-// long to remember in ms. 1: written, 0: another version.
+// Keys: the cell, where this request's answer is remembered. 1 version expected, 2 value, 3 hex id of the request, 4
+// how long to remember in ms. 1: written, 0: another version.
 const std::string_view lua_exchange_cell = R"lua(
 local now = redis.call('HMGET', KEYS[1], 'version', 'writer')
 -- Sent again: written by us, though somebody else may have written since.

@@ -8,7 +8,7 @@
 ///   3 holdfast_wait   hash, owner -> the same of a waiter of ours
 ///   4 holdfast_line   zset, our waiters in the order they came (fair mutexes: key 6)
 ///   5 redisson_lock_token   6 redisson_lock_queue   7 redisson_lock_timeout   8 raw's zset of expirable permits
-///   9 holdfast_kind   what made the number at raw
+///   9 holdfast_kind   what made the number at raw; of permits with their limit
 /// Arguments: 1 kind (m mutex, s shared_mutex, p permits, c semaphore, l latch), 2 tag: raw in the braces that keep
 /// derived keys in its slot, 3 counter: h hybrid tokens, r Redisson's, then each script's own from 4 on.
 namespace holdfast::redis {

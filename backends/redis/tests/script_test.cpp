@@ -111,7 +111,8 @@ TEST(redis_scripts, permits_of_a_semaphore_are_not_given_to_who_does_not_take_th
 TEST(redis_scripts, a_cell_is_written_once_by_a_request_sent_twice) {
   const testing::redis_server server;
   const auto write = [&](const std::string& expected, const std::string& value, const std::string& id) {
-    return server.command({"EVAL", std::string(lua_exchange_cell), "2", "cell", "done:" + id, expected, value, id, "60000"});
+    return server.command(
+        {"EVAL", std::string(lua_exchange_cell), "2", "cell", "done:" + id, expected, value, id, "60000"});
   };
   EXPECT_EQ(write("0", "ours", "a"), ":1");
   const std::string version = server.command({"HGET", "cell", "version"});
