@@ -72,6 +72,7 @@ std::vector<std::string> leave(const testing::redis_server& server, const claima
 
 TEST(redis_scripts, a_waiter_that_comes_back_for_more_tokens_gets_those_it_is_told) {
   const testing::redis_server server;
+  const ears_of ears(server);
   enter(server, numbered(1), "m", "a", "1");
   EXPECT_EQ(enter(server, numbered(2), "m", "a", "1")[0], "0");
   server.command({"DEL", "my"});
