@@ -187,9 +187,9 @@ void link::take_in(const std::shared_ptr<wire>& from, std::string_view bytes, gu
     all.push_back({std::move(sent_.front()), std::move(r)});
     sent_.pop_front();
   }
+  // The name of the server may stand for another one by now. First, so that who is told and asks again asks that one.
+  if (replica) hang_up(broken(where_.shown(), "the server is a replica"), lock);
   tell(std::move(all), lock);
-  // The name of the server may stand for another one by now.
-  if (replica && wire_ == from) hang_up(broken(where_.shown(), "the server is a replica"), lock);
 }
 
 void link::tell(std::vector<told_reply> all, guard& lock) {
