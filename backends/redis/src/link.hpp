@@ -63,7 +63,7 @@ class link : public std::enable_shared_from_this<link> {
   using guard = std::unique_lock<std::mutex>;
 
   void enqueue(std::string commands, std::vector<request> requests);  // with mutex_ held
-  void flush();  // with mutex_ held
+  void flush();                                                       // with mutex_ held
   void wait(seat& mine, guard& lock);
   void drive(seat& mine, guard& lock);
   void hand_over();  // with mutex_ held

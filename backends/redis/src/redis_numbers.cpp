@@ -64,11 +64,10 @@ void redis_backend::renew(const std::vector<spi::claim>& held,
   words owners;
   const auto flush = [&] {
     if (mutexes.empty()) return;
-    add(scripts::all().renew_mutexes, std::move(keys), std::move(owners),
-        [state, mutexes](const result<reply>& said) {
-          for (std::size_t i = 0; said && i < mutexes.size(); ++i) state->settle(mutexes[i], said->at(i));
-          state->one_less();
-        });
+    add(scripts::all().renew_mutexes, std::move(keys), std::move(owners), [state, mutexes](const result<reply>& said) {
+      for (std::size_t i = 0; said && i < mutexes.size(); ++i) state->settle(mutexes[i], said->at(i));
+      state->one_less();
+    });
     mutexes.clear();
     keys.clear();
     owners.clear();

@@ -44,9 +44,10 @@ TEST(redis_connect, a_server_without_auth_does_not_tell_the_password) {
 
 TEST(redis_connect, the_rights_that_are_documented_are_enough) {
   const redis_server server;
-  server.command({"ACL", "SETUSER", "app", "on", ">password", "~*", "resetchannels", "&holdfast_*", "&redisson_*",
-                  "-@all", "+@hash", "+@string", "+@list", "+@sortedset", "+@keyspace", "+@pubsub", "-@dangerous", "+eval",
-                  "+evalsha", "+time", "+ping", "+select"});
+  server.command({"ACL",           "SETUSER",     "app",         "on",       ">password",   "~*",
+                  "resetchannels", "&holdfast_*", "&redisson_*", "-@all",    "+@hash",      "+@string",
+                  "+@list",        "+@sortedset", "+@keyspace",  "+@pubsub", "-@dangerous", "+eval",
+                  "+evalsha",      "+time",       "+ping",       "+select"});
   for (const std::string database : {"", "/1"}) {
     const std::string url = at(server, "app:password@") + database;
     client c = connect(url);

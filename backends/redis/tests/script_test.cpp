@@ -21,9 +21,7 @@ struct claimant {
   std::string hex;
 };
 
-claimant numbered(int n) {
-  return {client + ":" + std::to_string(n), std::string(31, 'a') + std::to_string(n % 10)};
-}
+claimant numbered(int n) { return {client + ":" + std::to_string(n), std::string(31, 'a') + std::to_string(n % 10)}; }
 
 /// Listens as the client does.
 class ears_of {
