@@ -73,9 +73,8 @@ std::optional<entry> entry_of(const std::string& name, const reply& said) {
   return shown;
 }
 
-inspection::inspection(std::shared_ptr<link> wire, std::string prefix, describer describe,
-                       spi::completion<std::vector<entry>> done)
-    : link_(std::move(wire)),
+inspection::inspection(courier& by, std::string prefix, describer describe, spi::completion<std::vector<entry>> done)
+    : courier_(by),
       prefix_(std::move(prefix)),
       describe_(std::move(describe)),
       patterns_(patterns_for(prefix_)),
@@ -85,17 +84,12 @@ void inspection::start() { scan(0, "0"); }
 
 void inspection::scan(std::size_t pattern, const std::string& cursor) {
   if (pattern == patterns_.size()) return ask();
-  std::string command;
   std::vector<std::string_view> words{"SCAN", cursor, "MATCH", patterns_[pattern], "COUNT", "1000"};
   if (pattern + 1 == patterns_.size()) words.insert(words.end(), {"TYPE", "hash"});
-  append_command(command, words);
-  std::vector<link::answer> answers;
-  answers.emplace_back([self = shared_from_this(), pattern](const result<reply>& said) {
+  courier_.ask({}, words, spi::caller::must_not_block, [self = shared_from_this(), pattern](const result<reply>& said) {
     if (!said) return self->fail(said.error());
-    if (said->is_error()) return self->fail(failure_of(said->text()));
     self->on_page(pattern, *said);
   });
-  link_->send(std::move(command), std::move(answers), spi::caller::must_not_block);
 }
 
 void inspection::on_page(std::size_t pattern, const reply& page) {
@@ -160,7 +154,7 @@ void redis_backend::inspect(const std::string& prefix, spi::completion<std::vect
     run(scripts::all().describe, lock_keys(name), arguments(spi::kind::mutex, name), spi::caller::must_not_block,
         std::move(told));
   };
-  std::make_shared<inspection>(link_, prefix, describe, std::move(done))->start();
+  std::make_shared<inspection>(courier_, prefix, describe, std::move(done))->start();
 }
 
 }  // namespace holdfast::redis

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "link.hpp"
+#include "courier.hpp"
 
 #include <holdfast/backend.hpp>
 
@@ -19,8 +19,7 @@ class inspection : public std::enable_shared_from_this<inspection> {
   /// Asks the server about one name: the answer of the script `describe`.
   using describer = std::function<void(const std::string& name, link::answer told)>;
 
-  inspection(std::shared_ptr<link> wire, std::string prefix, describer describe,
-             spi::completion<std::vector<entry>> done);
+  inspection(courier& by, std::string prefix, describer describe, spi::completion<std::vector<entry>> done);
   void start();
 
  private:
@@ -31,7 +30,7 @@ class inspection : public std::enable_shared_from_this<inspection> {
   void one_less();
   void fail(const failure& why);
 
-  const std::shared_ptr<link> link_;
+  courier& courier_;
   const std::string prefix_;
   const describer describe_;
   const std::vector<std::string> patterns_;  // the last finds the locks themselves

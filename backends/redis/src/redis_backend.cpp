@@ -12,13 +12,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-template <class T>
-std::vector<T> one(T only) {
-  std::vector<T> all;
-  all.push_back(std::move(only));
-  return all;
-}
-
 std::string milliseconds(std::chrono::nanoseconds time) {
   return std::to_string(std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::milliseconds>(time).count()));
 }
@@ -62,7 +55,7 @@ failure other_kind(const std::string& name, spi::kind wanted, std::string_view p
 
 result<std::unique_ptr<spi::backend>> redis_backend::open(settings where, spi::runtime& engine) {
   auto store = std::make_unique<redis_backend>(std::move(where), engine);
-  if (auto good = store->link_->open(); !good) return good.error();
+  if (auto good = store->courier_.open(); !good) return good.error();
   return std::unique_ptr<spi::backend>(std::move(store));
 }
 
@@ -71,7 +64,7 @@ redis_backend::redis_backend(settings where, spi::runtime& engine)
       engine_(engine),
       uuid_(random_uuid()),
       who_(describe(engine.who())),
-      link_(std::make_shared<link>(where_, engine)),
+      courier_(where_, engine),
       // They are called on the reactor thread, which ends before this does.
       ears_(std::make_shared<ears>(where_, engine,
                                    ears::callbacks{[this](auto channel, auto payload) { on_message(channel, payload); },
@@ -123,27 +116,7 @@ redis_backend::words redis_backend::entry_arguments(const spi::entry_request& re
 }
 
 void redis_backend::run(const script& what, words keys, words arguments, spi::caller from, link::answer told) {
-  auto command = what.by_hash(keys, arguments);
-  link_->send(std::move(command), one(loaded(link_, what, std::move(keys), std::move(arguments), std::move(told))),
-              from);
-}
-
-link::answer redis_backend::loaded(std::weak_ptr<link> wire, const script& what, words keys, words arguments,
-                                   link::answer told) {
-  return [wire = std::move(wire), &what, keys = std::move(keys), arguments = std::move(arguments),
-          told = std::move(told)](result<reply> said) mutable {
-    if (!said) return told(std::move(said));
-    if (!said->is_error()) return told(std::move(said));
-    if (!said->text().starts_with("NOSCRIPT")) return told(failure_of(said->text()));
-    // A server that was restarted or flushed its scripts: this once with the text.
-    auto alive = wire.lock();
-    if (!alive) return told(failure{errc::unavailable, "the client is gone"});
-    alive->send(what.by_text(keys, arguments), one(link::answer([told = std::move(told)](result<reply> again) mutable {
-                  if (again && again->is_error()) return told(failure_of(again->text()));
-                  told(std::move(again));
-                })),
-                spi::caller::must_not_block);
-  };
+  courier_.run({what, std::move(keys), std::move(arguments), std::move(told)}, from);
 }
 
 bool redis_backend::listening(const spi::claim& c) const {

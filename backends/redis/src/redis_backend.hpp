@@ -1,9 +1,8 @@
 #pragma once
 
+#include "courier.hpp"
 #include "ears.hpp"
-#include "link.hpp"
 #include "observers.hpp"
-#include "script.hpp"
 #include "server_clock.hpp"
 #include "settings.hpp"
 #include "tickets.hpp"
@@ -61,8 +60,6 @@ class redis_backend final : public spi::backend {
   words entry_arguments(const spi::entry_request& request, const std::string& who_asks, bool queue) const;
   /// Runs a script; the answer is a reply that is no error.
   void run(const script& what, words keys, words arguments, spi::caller from, link::answer told);
-  static link::answer loaded(std::weak_ptr<link> wire, const script& what, words keys, words arguments,
-                             link::answer told);
 
   bool listening(const spi::claim& c) const;
   void listen(const spi::claim& c, ears::ready done);
@@ -80,7 +77,7 @@ class redis_backend final : public spi::backend {
   spi::runtime& engine_;
   const std::string uuid_;
   const std::string who_;
-  const std::shared_ptr<link> link_;
+  courier courier_;
   const std::shared_ptr<ears> ears_;
   const std::shared_ptr<observers> observers_;
   server_clock clock_;

@@ -49,11 +49,9 @@ void redis_backend::renew(const std::vector<spi::claim>& held,
   state->outcomes.resize(held.size());
   state->done = std::move(done);
   const auto sent = engine_.now();
-  std::string commands;
-  std::vector<link::answer> answers;
+  std::vector<errand> errands;
   const auto add = [&](const script& what, words keys, words args, link::answer told) {
-    commands += what.by_hash(keys, args);
-    answers.push_back(loaded(link_, what, std::move(keys), std::move(args), std::move(told)));
+    errands.push_back({what, std::move(keys), std::move(args), std::move(told)});
   };
   const auto milliseconds = [](const spi::claim& c) {
     return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(c.ttl).count());
@@ -93,9 +91,9 @@ void redis_backend::renew(const std::vector<spi::claim>& held,
     });
   }
   flush();
-  if (answers.empty()) return state->done(std::move(state->outcomes));
-  state->left = answers.size();
-  link_->send(std::move(commands), std::move(answers), spi::caller::may_block);
+  if (errands.empty()) return state->done(std::move(state->outcomes));
+  state->left = errands.size();
+  courier_.run(std::move(errands), spi::caller::may_block);
 }
 
 void redis_backend::count(const spi::count_request& request, spi::caller from, spi::completion<spi::count_reply> done) {
@@ -117,16 +115,11 @@ void redis_backend::count(const spi::count_request& request, spi::caller from, s
 }
 
 void redis_backend::load_cell(const std::string& name, spi::caller from, spi::completion<spi::cell_value> done) {
-  std::string command;
   const std::string key = own_key("cell", name);
-  append_command(command, {"HMGET", key, "value", "version"});
-  std::vector<link::answer> answers;
-  answers.emplace_back([done = std::move(done)](result<reply> said) mutable {
+  courier_.ask(key, {"HMGET", key, "value", "version"}, from, [done = std::move(done)](result<reply> said) mutable {
     if (!said) return done(said.error());
-    if (said->is_error()) return done(failure_of(said->text()));
     done(spi::cell_value{std::string(said->at(0).text()), said->at(1).unsigned_integer()});
   });
-  link_->send(std::move(command), std::move(answers), from);
 }
 
 void redis_backend::exchange_cell(const std::string& name, std::uint64_t expected, std::string value, spi::owner_id id,

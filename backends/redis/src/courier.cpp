@@ -1,0 +1,66 @@
+#include "courier.hpp"
+
+#include "redis_error.hpp"
+#include "reply.hpp"
+
+#include <utility>
+
+namespace holdfast::redis {
+
+namespace {
+
+link::answer without_errors(link::answer told) {
+  return [told = std::move(told)](result<reply> said) mutable {
+    if (said && said->is_error()) return told(failure_of(said->text()));
+    told(std::move(said));
+  };
+}
+
+std::vector<link::answer> only(link::answer one) {
+  std::vector<link::answer> all;
+  all.push_back(std::move(one));
+  return all;
+}
+
+/// A server that was restarted or flushed its scripts gets this one once more, with its text.
+link::answer with_text_if_unknown(std::weak_ptr<link> wire, errand one) {
+  return [wire = std::move(wire), one = std::move(one)](result<reply> said) mutable {
+    if (!said || !said->is_error() || !said->text().starts_with("NOSCRIPT"))
+      return without_errors(std::move(one.told))(std::move(said));
+    const auto alive = wire.lock();
+    if (!alive) return one.told(failure{errc::unavailable, "the client is gone"});
+    alive->send(one.what.by_text(one.keys, one.arguments), only(without_errors(std::move(one.told))),
+                spi::caller::must_not_block);
+  };
+}
+
+}  // namespace
+
+courier::courier(const settings& where, spi::runtime& engine) : link_(std::make_shared<link>(where, engine)) {}
+
+result<void> courier::open() { return link_->open(); }
+
+void courier::run(errand one, spi::caller from) {
+  auto command = one.what.by_hash(one.keys, one.arguments);
+  link_->send(std::move(command), only(with_text_if_unknown(link_, std::move(one))), from);
+}
+
+void courier::run(std::vector<errand> all, spi::caller from) {
+  std::string commands;
+  std::vector<link::answer> answers;
+  answers.reserve(all.size());
+  for (errand& one : all) {
+    commands += one.what.by_hash(one.keys, one.arguments);
+    answers.push_back(with_text_if_unknown(link_, std::move(one)));
+  }
+  link_->send(std::move(commands), std::move(answers), from);
+}
+
+void courier::ask(std::string_view /*key*/, const std::vector<std::string_view>& words, spi::caller from,
+                  link::answer told) {
+  std::string command;
+  append_command(command, words);
+  link_->send(std::move(command), only(without_errors(std::move(told))), from);
+}
+
+}  // namespace holdfast::redis
