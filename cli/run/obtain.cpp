@@ -67,7 +67,7 @@ class waiting {
 
   outcome obtain() {
     // Asked on this thread first: a free lock, the usual case, then costs no other thread.
-    if (auto held = wanted_.try_now()) return std::move(*held);
+    if (auto held = try_now()) return std::move(*held);
     if (auto ended = look_for_cancellation(orders_)) return *ended;
     const auto left = left_to_wait();
     if (left.has_value() && left.value() <= std::chrono::nanoseconds::zero()) {
@@ -79,6 +79,18 @@ class waiting {
   bool use_other_kind() { return wanted_.use_other_kind(); }
 
  private:
+  /// A store that is away may come back while we wait.
+  std::optional<lease> try_now() {
+    try {
+      return wanted_.try_now();
+    } catch (const error& e) {
+      const auto left = left_to_wait();
+      if (e.code() != errc::unavailable || (left.has_value() && left.value() <= std::chrono::nanoseconds::zero()))
+        throw;
+      return std::nullopt;
+    }
+  }
+
   static constexpr clock::duration longest = std::chrono::hours(24 * 365 * 10);
 
   optional_duration left_to_wait() const {

@@ -36,7 +36,8 @@ link::answer with_text_if_unknown(std::weak_ptr<link> wire, errand one) {
 
 }  // namespace
 
-courier::courier(const settings& where, spi::runtime& engine) : link_(std::make_shared<link>(where, engine)) {}
+courier::courier(const settings& where, spi::runtime& engine, link::on_introduced introduced)
+    : link_(std::make_shared<link>(where, engine, std::move(introduced))) {}
 
 result<void> courier::open() { return link_->open(); }
 

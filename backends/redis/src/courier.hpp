@@ -26,7 +26,7 @@ struct errand {
 /// Thread safety: safe. Answers come with nothing locked.
 class courier {
  public:
-  courier(const settings& where, spi::runtime& engine);
+  courier(const settings& where, spi::runtime& engine, link::on_introduced introduced = {});
 
   result<void> open();  ///< Blocks at most connect_timeout.
 

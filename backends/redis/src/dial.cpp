@@ -96,10 +96,11 @@ std::string printable(const std::string& name) {
 struct greeting {
   std::string bytes;
   std::size_t replies = 0;
-  bool secret = false;  ///< The first reply is to AUTH.
+  bool secret = false;         ///< The first reply is to AUTH.
+  std::size_t courtesies = 1;  ///< So many at the end may be refused: a user without the right may lock all the same.
 };
 
-greeting greet(const settings& where, const std::string& client_name) {
+greeting greet(const settings& where, const std::string& client_name, const introduction* about) {
   greeting out;
   const auto add = [&](const std::vector<std::string_view>& words) {
     append_command(out.bytes, words);
@@ -114,10 +115,16 @@ greeting greet(const settings& where, const std::string& client_name) {
   const std::string number = std::to_string(where.database);
   if (where.database != 0) add({"SELECT", number});
   add({"CLIENT", "SETNAME", name});
+  if (about != nullptr) {
+    add({"INFO"});
+    add({"CONFIG", "GET", "appendfsync"});
+    out.courtesies += 2;
+  }
   return out;
 }
 
-result<void> exchange(const descriptor& fd, const settings& where, const greeting& hello, steady::time_point deadline) {
+result<void> exchange(const descriptor& fd, const settings& where, const greeting& hello, introduction* about,
+                      steady::time_point deadline) {
   std::string_view left = hello.bytes;
   while (!left.empty()) {
     const ssize_t sent = ::send(fd.get(), left.data(), left.size(), MSG_NOSIGNAL);
@@ -142,11 +149,12 @@ result<void> exchange(const descriptor& fd, const settings& where, const greetin
     if (!replies) return broken(where.shown(), replies.error().detail);
     for (const reply& r : *replies) {
       ++answered;
+      if (about != nullptr && answered + 1 == hello.replies && !r.is_error()) about->info = r.text();
+      if (about != nullptr && answered == hello.replies && !r.is_error()) about->fsync = r.at(1).text();
       if (!r.is_error()) continue;
       failure why = hello.secret && answered == 1 ? failure_of_auth(r.text()) : failure_of(r.text());
       why.detail = "redis " + where.shown() + ": " + why.detail;
-      // A name is a courtesy: a user without the right to set one may lock all the same.
-      if (answered == hello.replies && r.text().starts_with("NOPERM")) continue;
+      if (answered > hello.replies - hello.courtesies && r.text().starts_with("NOPERM")) continue;
       return why;
     }
   }
@@ -155,11 +163,12 @@ result<void> exchange(const descriptor& fd, const settings& where, const greetin
 
 }  // namespace
 
-result<descriptor> dial(const settings& where, const std::string& client_name, std::chrono::nanoseconds limit) {
+result<descriptor> dial(const settings& where, const std::string& client_name, std::chrono::nanoseconds limit,
+                        introduction* about) {
   const auto deadline = steady::now() + std::min<std::chrono::nanoseconds>(limit, std::chrono::hours(1));
   auto fd = where.socket.empty() ? connect_tcp(where, deadline) : connect_unix(where, deadline);
   if (!fd) return fd;
-  if (auto good = exchange(*fd, where, greet(where, client_name), deadline); !good) return good.error();
+  if (auto good = exchange(*fd, where, greet(where, client_name, about), about, deadline); !good) return good.error();
   // From here on whoever reads decides whether to block.
   const int flags = ::fcntl(fd->get(), F_GETFL);
   ::fcntl(fd->get(), F_SETFL, flags & ~O_NONBLOCK);

@@ -30,9 +30,10 @@ void epoll(int set, int operation, int fd, std::uint32_t events) {
 
 }  // namespace
 
-link::link(settings where, spi::runtime& engine)
+link::link(settings where, spi::runtime& engine, on_introduced introduced)
     : where_(std::move(where)),
       engine_(engine),
+      introduced_(std::move(introduced)),
       patience_(engine.options().request_timeout),
       gate_(::epoll_create1(EPOLL_CLOEXEC)) {}
 
@@ -42,8 +43,16 @@ link::~link() {
   sent_.clear();
 }
 
+result<descriptor> link::dial() {
+  introduction about;
+  auto fd =
+      redis::dial(where_, engine_.who().client_name, engine_.options().connect_timeout, introduced_ ? &about : nullptr);
+  if (fd && introduced_) introduced_(about.info, about.fsync);
+  return fd;
+}
+
 result<void> link::open() {
-  auto fd = dial(where_, engine_.who().client_name, engine_.options().connect_timeout);
+  auto fd = dial();
   if (!fd) return fd.error();
   set_receive_timeout(fd->get(), patience_);
   const guard lock(mutex_);
@@ -280,7 +289,7 @@ void link::reconnect() {
 }
 
 void link::dial_again() {
-  auto fd = dial(where_, engine_.who().client_name, engine_.options().connect_timeout);
+  auto fd = dial();
   guard lock(mutex_);
   dialling_ = false;
   if (!fd) {

@@ -8,9 +8,11 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -27,7 +29,10 @@ class link : public std::enable_shared_from_this<link> {
  public:
   using answer = detail::unique_function<void(result<reply>)>;
 
-  link(settings where, spi::runtime& engine);
+  /// Told what the server says of itself, for every connection, before anything is sent on it.
+  using on_introduced = std::function<void(std::string_view info, std::string_view fsync)>;
+
+  link(settings where, spi::runtime& engine, on_introduced introduced = {});
   link(const link&) = delete;
   link& operator=(const link&) = delete;
   ~link();
@@ -81,8 +86,11 @@ class link : public std::enable_shared_from_this<link> {
   void dial_again();
   void give_up_waiting(guard& lock, const failure* because);
 
+  result<descriptor> dial();
+
   const settings where_;
   spi::runtime& engine_;
+  const on_introduced introduced_;
   const std::chrono::nanoseconds patience_;
 
   std::mutex mutex_;

@@ -23,6 +23,8 @@ std::string describe(const spi::identity& who) {
   return text;
 }
 
+constexpr std::uint64_t no_place = 0;  // at the end of the line
+
 std::string_view word(std::string_view& rest) {
   const auto space = rest.find(' ');
   const auto first = rest.substr(0, space);
@@ -59,12 +61,12 @@ result<std::unique_ptr<spi::backend>> redis_backend::open(settings where, spi::r
   return std::unique_ptr<spi::backend>(std::move(store));
 }
 
-redis_backend::redis_backend(settings where, spi::runtime& engine)
+redis_backend::redis_backend(settings where, spi::runtime& engine, link::on_introduced introduced)
     : where_(std::move(where)),
       engine_(engine),
       uuid_(random_uuid()),
       who_(describe(engine.who())),
-      courier_(where_, engine),
+      courier_(where_, engine, std::move(introduced)),
       // They are called on the reactor thread, which ends before this does.
       ears_(std::make_shared<ears>(where_, engine,
                                    ears::callbacks{[this](auto channel, auto payload) { on_message(channel, payload); },
@@ -81,7 +83,7 @@ std::string redis_backend::identity() const {
 std::string redis_backend::owner(const spi::claim& c) const { return owner_of(uuid_, c.id); }
 
 redis_backend::words redis_backend::arguments(spi::kind k, const std::string& name) const {
-  return {std::string(1, letter(k)), tag_of(name), where_.tokens == token_source::redisson ? "r" : "h"};
+  return {std::string(1, letter(k)), tag_of(name), std::string(1, static_cast<char>(where_.tokens))};
 }
 
 redis_backend::words redis_backend::claim_arguments(const spi::claim& c) const {
@@ -96,8 +98,8 @@ std::string redis_backend::memory() const {
   return milliseconds(std::max<std::chrono::nanoseconds>(10 * engine_.options().request_timeout, 60s));
 }
 
-redis_backend::words redis_backend::entry_arguments(const spi::entry_request& request, const std::string& who_asks,
-                                                    bool queue) const {
+redis_backend::words redis_backend::entry_arguments(const spi::entry_request& request, std::uint64_t place,
+                                                    const std::string& who_asks, bool queue) const {
   const spi::claim& c = request.claim;
   words all = arguments(c.kind, c.name);
   all.reserve(14);
@@ -112,6 +114,7 @@ redis_backend::words redis_backend::entry_arguments(const spi::entry_request& re
   all.emplace_back(queue ? "1" : "0");
   all.push_back(who_);
   all.push_back(memory());
+  all.push_back(place == no_place ? std::string() : std::to_string(place));
   return all;
 }
 
@@ -141,6 +144,11 @@ void redis_backend::heard(const std::string& who, const result<void>& subscribed
 }
 
 void redis_backend::enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) {
+  enter_at(request, no_place, std::move(done));
+}
+
+void redis_backend::enter_at(const spi::entry_request& request, std::uint64_t place,
+                             spi::completion<spi::entry_result> done) {
   const spi::claim& c = request.claim;
   if (c.kind == spi::kind::permits && c.permits > c.limit) {
     return done(failure{errc::invalid_argument, "'" + c.name + "': " + std::to_string(c.permits) +
@@ -151,11 +159,11 @@ void redis_backend::enter(const spi::entry_request& request, spi::completion<spi
     tickets_.close(who);
     return done(*why);
   }
-  if (!request.queue || listening(c)) return enter_now(request, request.queue, std::move(done));
+  if (!request.queue || listening(c)) return enter_now(request, place, request.queue, std::move(done));
   // Whoever is in line must be heard of, or he is taken for dead. The first look does not need it: it may be free. If
   // it is not, the claim gets in line with its next look, as soon as we listen.
   tickets_.open(who, public_channel(c.kind, c.name), c.kind);
-  enter_now(request, false, [this, c, who = std::move(who), done = std::move(done)](auto first) mutable {
+  enter_now(request, place, false, [this, c, who = std::move(who), done = std::move(done)](auto first) mutable {
     if (first && std::holds_alternative<spi::granted>(*first)) {
       tickets_.settle(who);
     } else if (first) {
@@ -165,9 +173,10 @@ void redis_backend::enter(const spi::entry_request& request, spi::completion<spi
   });
 }
 
-void redis_backend::enter_now(const spi::entry_request& request, bool queue, spi::completion<spi::entry_result> done) {
+void redis_backend::enter_now(const spi::entry_request& request, std::uint64_t place, bool queue,
+                              spi::completion<spi::entry_result> done) {
   std::string who = owner(request.claim);
-  auto arguments = entry_arguments(request, who, queue);
+  auto arguments = entry_arguments(request, place, who, queue);
   if (queue) tickets_.open(who, public_channel(request.claim.kind, request.claim.name), request.claim.kind);
   const auto sent = engine_.now();
   run(scripts::all().enter, lock_keys(request.claim.name), std::move(arguments), request.caller,
@@ -299,6 +308,24 @@ void redis_backend::leave(const spi::claim& ours, spi::caller from, spi::complet
         tickets_.close(who);
         hush(channel);
         if (!said) return done(said.error());
+        done(said->integer() == 1);
+      });
+}
+
+void redis_backend::yield(const spi::claim& held, std::uint64_t place, spi::completion<bool> done) {
+  auto arguments = claim_arguments(held);
+  const std::string who = arguments[3];
+  arguments.push_back(std::to_string(place));
+  // It may be handed back before the answer is here.
+  tickets_.open(who, public_channel(held.kind, held.name), held.kind);
+  run(scripts::all().yield, lock_keys(held.name), std::move(arguments), spi::caller::must_not_block,
+      [this, who, done = std::move(done)](result<reply> said) mutable {
+        if (!said) return done(said.error());
+        if (said->integer() == 1) tickets_.settle(who);
+        if (said->integer() < 0) {
+          tickets_.close(who);
+          return done(failure{errc::lost, "the store does not know this lease any more"});
+        }
         done(said->integer() == 1);
       });
 }

@@ -27,15 +27,25 @@ class redis_backend final : public spi::backend {
 
   /// Blocks at most connect_timeout.
   static result<std::unique_ptr<spi::backend>> open(settings where, spi::runtime& engine);
-  redis_backend(settings where, spi::runtime& engine);
+  redis_backend(settings where, spi::runtime& engine, link::on_introduced introduced = {});
+  result<void> open_link() { return courier_.open(); }
 
   spi::capabilities supports() const noexcept override { return can; }
   std::string identity() const override;
 
   void enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) override;
+  /// As enter, but in line at `place` instead of at its end: lower ones come first.
+  void enter_at(const spi::entry_request& request, std::uint64_t place, spi::completion<spi::entry_result> done);
+  /// Gives a mutex to whoever is in line before `place`, and gets in line there. False: it did; true: nobody is, it is
+  /// still ours. errc::lost: it was not ours.
+  void yield(const spi::claim& held, std::uint64_t place, spi::completion<bool> done);
   void watch(const spi::claim& queued, spi::completion<spi::wake> done) override;
   void leave(const spi::claim& ours, spi::caller from, spi::completion<bool> done) override;
-  void renew(const std::vector<spi::claim>& held, spi::completion<std::vector<spi::renewal_outcome>> done) override;
+  void renew(const std::vector<spi::claim>& held, spi::completion<std::vector<spi::renewal_outcome>> done) override {
+    renew_from(held, spi::caller::may_block, std::move(done));
+  }
+  void renew_from(const std::vector<spi::claim>& held, spi::caller from,
+                  spi::completion<std::vector<spi::renewal_outcome>> done);
   void convert(const spi::claim& held, spi::access to, spi::caller from, spi::completion<bool> done) override;
   void raise(const spi::claim& held, fencing_token floor, spi::caller from, spi::completion<bool> done) override;
 
@@ -57,14 +67,16 @@ class redis_backend final : public spi::backend {
   words arguments(spi::kind k, const std::string& name) const;
   words claim_arguments(const spi::claim& c) const;
   std::string memory() const;  // how long the server is to remember an answer
-  words entry_arguments(const spi::entry_request& request, const std::string& who_asks, bool queue) const;
+  words entry_arguments(const spi::entry_request& request, std::uint64_t place, const std::string& who_asks,
+                        bool queue) const;
   /// Runs a script; the answer is a reply that is no error.
   void run(const script& what, words keys, words arguments, spi::caller from, link::answer told);
 
   bool listening(const spi::claim& c) const;
   void listen(const spi::claim& c, ears::ready done);
   void heard(const std::string& who, const result<void>& subscribed);
-  void enter_now(const spi::entry_request& request, bool queue, spi::completion<spi::entry_result> done);
+  void enter_now(const spi::entry_request& request, std::uint64_t place, bool queue,
+                 spi::completion<spi::entry_result> done);
   result<spi::entry_result> settle(const spi::entry_request& request, const reply& said, spi::time_point sent);
   spi::busy busy_until(const reply& said) const;
   void hear_others(const spi::claim& c, const std::string& who);

@@ -43,8 +43,8 @@ struct renewals {
 
 }  // namespace
 
-void redis_backend::renew(const std::vector<spi::claim>& held,
-                          spi::completion<std::vector<spi::renewal_outcome>> done) {
+void redis_backend::renew_from(const std::vector<spi::claim>& held, spi::caller from,
+                               spi::completion<std::vector<spi::renewal_outcome>> done) {
   auto state = std::make_shared<renewals>();
   state->outcomes.resize(held.size());
   state->done = std::move(done);
@@ -93,7 +93,7 @@ void redis_backend::renew(const std::vector<spi::claim>& held,
   flush();
   if (errands.empty()) return state->done(std::move(state->outcomes));
   state->left = errands.size();
-  courier_.run(std::move(errands), spi::caller::may_block);
+  courier_.run(std::move(errands), from);
 }
 
 void redis_backend::count(const spi::count_request& request, spi::caller from, spi::completion<spi::count_reply> done) {

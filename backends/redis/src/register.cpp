@@ -1,4 +1,5 @@
 #include "redis_backend.hpp"
+#include "redlock_backend.hpp"
 
 #include <holdfast/backend.hpp>
 
@@ -12,11 +13,19 @@ result<std::unique_ptr<spi::backend>> make(uri where, spi::runtime& engine) {
   return redis::redis_backend::open(std::move(*parsed), engine);
 }
 
+result<std::unique_ptr<spi::backend>> make_quorum(uri where, spi::runtime& engine) {
+  auto parsed = redis::settings::each_from(std::move(where));
+  if (!parsed) return parsed.error();
+  return redis::redlock_backend::open(std::move(*parsed), engine);
+}
+
 [[maybe_unused]] const bool registered = [] {
   for (const char* scheme : {"redis", "redis+unix"}) {
     spi::register_backend({scheme, make, redis::redis_backend::can,
                            "one Redis or Valkey server, in Redisson's layout; a dead holder's lock ends with its ttl"});
   }
+  spi::register_backend({"redlock", make_quorum, redis::redlock_backend::can,
+                         "a majority of independent Redis servers; survives the loss of the others"});
   return true;
 }();
 

@@ -92,6 +92,7 @@ const scripts& scripts::all() {
                                              with_prelude(lua_leave, lua_leave_alone),
                                              with_prelude(lua_renew),
                                              script(std::string(lua_renew_mutexes)),
+                                             with_prelude(lua_yield),
                                              with_prelude(lua_convert),
                                              with_prelude(lua_raise),
                                              with_prelude(lua_count),

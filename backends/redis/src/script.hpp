@@ -32,6 +32,7 @@ struct scripts {
   const script leave;
   const script renew;
   const script renew_mutexes;
+  const script yield;
   const script convert;
   const script raise;
   const script count;

@@ -17,9 +17,9 @@ end
 )lua";
 
 // 4 owner, 5 hex id, 6 access (x, s), 7 order (a, f), 8 permits, 9 limit, 10 ttl in ms, 11 tokens, 12 stay in line (0,
-// 1), 13 who, 14 how long to remember the answer in ms. Replies: {1, first token, tokens, ms left, server time}:
-// granted. {0, ms left or -1, rank, 1 if others than we may free it, server time}: busy. {2, kind}: in use as that. {3,
-// limit}: in use with that many permits.
+// 1), 13 who, 14 how long to remember the answer in ms, 15 place in line or empty: at its end. Replies: {1, first
+// token, tokens, ms left, server time}: granted. {0, ms left or -1, rank, 1 if others than we may free it, server
+// time}: busy. {2, kind}: in use as that. {3, limit}: in use with that many permits.
 const std::string_view lua_enter = R"lua(
 local owner, limit = ARGV[4], tonumber(ARGV[9])
 remember = tonumber(ARGV[14])
@@ -103,8 +103,12 @@ if ARGV[12] == '1' then
   else
     rank = call('ZRANK', line, owner)
     if not rank then
-      local last = call('ZRANGE', line, -1, -1, 'WITHSCORES')[2]
-      call('ZADD', line, text(math.max(us, (tonumber(last) or 0) + 1)), owner)
+      local place = ARGV[15]
+      if place == '' then
+        local last = call('ZRANGE', line, -1, -1, 'WITHSCORES')[2]
+        place = text(math.max(us, (tonumber(last) or 0) + 1))
+      end
+      call('ZADD', line, place, owner)
       call('HSET', wait, owner, compose(e, ms))
       changed()
       rank = call('ZRANK', line, owner)
@@ -236,6 +240,26 @@ for i = 1, #KEYS, 2 do
   end
 end
 return out
+)lua";
+
+// 4 owner, 5 hex id, 6 place. 1: nobody is before that place, it is still ours; 0: it went on, and we are in line; -1:
+// not ours.
+const std::string_view lua_yield = R"lua(
+local owner, place = ARGV[4], tonumber(ARGV[6])
+if not holding(owner, ARGV[5]) then return -1 end
+local head = call('ZRANGE', line, 0, 0, 'WITHSCORES')
+if not head[1] or tonumber(head[2]) >= place then return 1 end
+local e = parse(call('HGET', held, owner) or '')
+if not e then return 1 end
+call('HDEL', raw, owner)
+call('HDEL', held, owner)
+call('ZADD', line, ARGV[6], owner)
+call('HSET', wait, owner, compose(e, ms))
+keep(line, 3600000)
+keep(wait, 3600000)
+pass_on('0', owner)
+changed()
+return holding(owner, ARGV[5]) and 1 or 0
 )lua";
 
 // 4 owner, 5 hex id, 6 access wanted. 1: done, 0: not now, -1: not ours.

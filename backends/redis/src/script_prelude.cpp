@@ -28,7 +28,7 @@ local function compose(e, first, since)
 end
 
 -- The first of n tokens: greater than every one before, and no less than the clock, so that a server which has lost its
--- data goes on above. The key of an idle name may expire, but never one that counts for Redisson too: it has no end.
+-- data goes on above. (A quorum's clock ticks 15 times a second, so that its servers mostly draw the same.) The key of an idle name may expire, but never one that counts for Redisson too: it has no end.
 local function draw(n)
   if counter == 'r' then
     local last = call('INCRBY', token, n)
@@ -37,7 +37,8 @@ local function draw(n)
   end
   local last = tonumber(call('GET', token))
   local first = us
-  if last and last >= us then first = last + 1 end
+  if counter == 'q' then first = math.ceil(us / 65536) * 65536 end
+  if last and last >= first then first = last + 1 end
   if last and call('PTTL', token) == -1 then
     call('SET', token, text(first + n - 1), 'KEEPTTL')
   else

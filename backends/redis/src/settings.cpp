@@ -1,5 +1,6 @@
 #include "settings.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <optional>
@@ -27,19 +28,23 @@ result<std::string> secret_in(const std::string& file) {
   return line;
 }
 
+result<void> read_secret(uri& where, settings& out) {
+  auto file = where.take("password-file");
+  if (!file) return {};
+  if (!where.password.empty()) return wrong("there is a password and a password-file");
+  auto secret = secret_in(*file);
+  if (!secret) return secret.error();
+  out.password = std::move(*secret);
+  return {};
+}
+
 result<void> read_options(uri& where, settings& out) {
   if (auto tokens = where.take("tokens")) {
     if (*tokens != "hybrid" && *tokens != "redisson")
       return wrong("tokens='" + *tokens + "' is neither 'hybrid' nor 'redisson'");
     out.tokens = *tokens == "redisson" ? token_source::redisson : token_source::hybrid;
   }
-  if (auto file = where.take("password-file")) {
-    if (!where.password.empty()) return wrong("there is a password and a password-file");
-    auto secret = secret_in(*file);
-    if (!secret) return secret.error();
-    out.password = std::move(*secret);
-  }
-  return {};
+  return read_secret(where, out);
 }
 
 result<void> read_tcp(const uri& where, settings& out) {
@@ -83,6 +88,34 @@ result<settings> settings::from(uri where) {
   if (auto good = where.expect_no_more_options(local ? "db, password-file, tokens" : "password-file, tokens"); !good)
     return good.error();
   return out;
+}
+
+result<std::vector<settings>> settings::each_from(uri where) {
+  settings common;
+  common.user = where.user;
+  common.password = where.password;
+  common.tokens = token_source::quorum;
+  if (auto restarted = where.take("restarted")) {
+    if (*restarted != "wait" && *restarted != "vote")
+      return wrong("restarted='" + *restarted + "' is neither 'wait' nor 'vote'");
+    common.restarted = *restarted == "vote" ? restarted_nodes::vote : restarted_nodes::wait;
+  }
+  if (auto good = read_secret(where, common); !good) return good.error();
+  if (where.hosts.size() < 3)
+    return wrong("redlock: needs at least three servers, or the loss of one is the loss of all: redlock://h1,h2,h3");
+  std::vector<settings> all;
+  for (const auto& host : where.hosts) {
+    uri one = where;
+    one.hosts = {host};
+    settings next = common;
+    if (auto good = read_tcp(one, next); !good) return good.error();
+    const auto same = [&](const settings& other) { return other.shown() == next.shown(); };
+    if (std::any_of(all.begin(), all.end(), same)) return wrong("redlock: " + next.shown() + " is named twice");
+    all.push_back(std::move(next));
+  }
+  if (!common.user.empty() && common.password.empty()) return wrong("there is a user without a password");
+  if (auto good = where.expect_no_more_options("password-file, restarted"); !good) return good.error();
+  return all;
 }
 
 std::string settings::shown() const {

@@ -5,13 +5,22 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace holdfast::redis {
 
 /// Where fencing tokens come from.
-enum class token_source : std::uint8_t {
-  hybrid,    ///< The greater of the last token and the server's time: survives the loss of all data.
-  redisson,  ///< Redisson's plain counter.
+/// The letters are those the scripts know.
+enum class token_source : char {
+  hybrid = 'h',    ///< The greater of the last token and the server's time: survives the loss of all data.
+  redisson = 'r',  ///< Redisson's plain counter.
+  quorum = 'q',    ///< As hybrid, on a coarse clock: servers that are asked together draw the same.
+};
+
+/// What a quorum does with a server that was restarted and may have forgotten locks.
+enum class restarted_nodes : std::uint8_t {
+  wait,  ///< It does not vote until every lease it may have forgotten is over.
+  vote,  ///< It votes at once: whoever runs them sees to it that they come back late.
 };
 
 /// What a URL says.
@@ -23,10 +32,13 @@ struct settings {
   std::string password;
   unsigned database = 0;
   token_source tokens = token_source::hybrid;
+  restarted_nodes restarted = restarted_nodes::wait;
 
   /// redis://[user:password@]host[:port][/db], redis+unix:///path.sock?db=N; options tokens=, password-file=.
   /// errc::invalid_argument names the part that is wrong.
   static result<settings> from(uri where);
+  /// redlock://[user:password@]h1[:port],h2[:port],...[/db]: one for each server; options restarted=, password-file=.
+  static result<std::vector<settings>> each_from(uri where);
 
   /// As errors and logs name it; never the password.
   std::string shown() const;

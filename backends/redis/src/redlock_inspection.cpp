@@ -1,0 +1,68 @@
+#include "poll_nodes.hpp"
+#include "redlock_backend.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace holdfast::redis {
+
+namespace {
+
+/// What several servers know of one name: who has a majority holds it, everybody else waits.
+struct sightings {
+  struct sight {
+    participant who;
+    std::size_t votes = 0;
+  };
+
+  std::string kind;
+  std::map<std::string, sight> all;  // by owner
+
+  void add(const entry& seen) {
+    kind = seen.kind;
+    for (const auto& holder : seen.holders) {
+      auto& known = all[holder.owner];
+      // Of several, the end that comes last but is true of a majority is not worth the trouble: the nearest is safe.
+      if (known.votes == 0 || holder.remaining < known.who.remaining) known.who = holder;
+      ++known.votes;
+    }
+    for (const auto& waiter : seen.waiters) all.try_emplace(waiter.owner, sight{waiter, 0});
+  }
+
+  entry settle(const std::string& name, std::size_t need) const {
+    entry shown{name, kind, {}, {}};
+    for (const auto& [owner, seen] : all) {
+      if (seen.votes >= need) {
+        shown.holders.push_back(seen.who);
+        continue;
+      }
+      shown.waiters.push_back(seen.who);
+      shown.waiters.back().token = {};
+      shown.waiters.back().remaining = {};
+    }
+    std::sort(shown.waiters.begin(), shown.waiters.end(),
+              [](const participant& a, const participant& b) { return a.since < b.since; });
+    return shown;
+  }
+};
+
+}  // namespace
+
+void redlock_backend::inspect(const std::string& prefix, spi::completion<std::vector<entry>> done) {
+  poll_nodes<std::vector<entry>>(
+      nodes_, need(),
+      [&](redlock_node& node, spi::completion<std::vector<entry>> answer) {
+        node.store().inspect(prefix, std::move(answer));
+      },
+      [need = need(), done = std::move(done)](result<std::vector<std::vector<entry>>> said) mutable {
+        if (!said) return done(said.error());
+        std::map<std::string, sightings> names;
+        for (const auto& server : *said)
+          for (const auto& seen : server) names[seen.name].add(seen);
+        std::vector<entry> all;
+        for (const auto& [name, seen] : names) all.push_back(seen.settle(name, need));
+        done(std::move(all));
+      });
+}
+
+}  // namespace holdfast::redis
