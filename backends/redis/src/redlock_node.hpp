@@ -37,6 +37,9 @@ class redlock_node {
   /// The time from which a restarted server votes again on claims of that ttl.
   spi::time_point votes_from(std::chrono::nanoseconds ttl) const;
 
+  /// Did not answer the last question.
+  bool silent() const noexcept { return silent_; }
+
   /// Every question to the store is counted by these two.
   void asked() noexcept { ++under_way_; }
   void answered(const std::error_code& outcome) noexcept;
