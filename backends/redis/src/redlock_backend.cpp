@@ -120,7 +120,7 @@ void redlock_backend::raise(const spi::claim& held, fencing_token floor, spi::ca
 void redlock_backend::admit(const std::string& name, fencing_token token, spi::caller,
                             spi::completion<fencing_token> done) {
   poll_nodes<fencing_token>(
-      nodes_, need(),
+      nodes_, poll_until::majority,
       [&](redlock_node& node, spi::completion<fencing_token> answer) {
         node.store().admit(name, token, spi::caller::must_not_block, std::move(answer));
       },
@@ -132,7 +132,7 @@ void redlock_backend::admit(const std::string& name, fencing_token token, spi::c
 
 void redlock_backend::evict(const std::string& name, spi::completion<bool> done) {
   poll_nodes<bool>(
-      nodes_, need(),
+      nodes_, poll_until::majority,
       [&](redlock_node& node, spi::completion<bool> answer) { node.store().evict(name, std::move(answer)); },
       [done = std::move(done)](result<std::vector<bool>> said) mutable {
         if (!said) return done(said.error());

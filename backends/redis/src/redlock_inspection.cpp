@@ -50,7 +50,7 @@ struct sightings {
 
 void redlock_backend::inspect(const std::string& prefix, spi::completion<std::vector<entry>> done) {
   poll_nodes<std::vector<entry>>(
-      nodes_, need(),
+      nodes_, poll_until::everybody,
       [&](redlock_node& node, spi::completion<std::vector<entry>> answer) {
         node.store().inspect(prefix, std::move(answer));
       },

@@ -55,6 +55,12 @@ redlock_node::redlock_node(settings where, spi::runtime& engine, on_lost lost)
       filtered_(std::make_unique<runtime>(engine, std::move(lost))),
       store_(where_, *filtered_, [this](auto info, auto fsync) { introduced(info, fsync); }) {}
 
+result<void> redlock_node::open() {
+  auto outcome = store_.open_link();
+  silent_ = !outcome;
+  return outcome;
+}
+
 void redlock_node::introduced(std::string_view info, std::string_view fsync) {
   std::int64_t seconds = 0;
   const auto up = line_of(info, "uptime_in_seconds");

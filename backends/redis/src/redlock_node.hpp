@@ -27,7 +27,7 @@ class redlock_node {
 
   redlock_node(settings where, spi::runtime& engine, on_lost lost);
 
-  result<void> open() { return store_.open_link(); }
+  result<void> open();
   redis_backend& store() noexcept { return store_; }
   std::string shown() const { return where_.shown(); }
 
