@@ -74,4 +74,36 @@ TEST(redis_urls, what_is_wrong_is_named) {
   }
 }
 
+TEST(redlock_urls, every_server_gets_its_own_settings) {
+  const auto all = settings::each_from(uri::parse("redlock://:p@a,b:7000,[::1]/2?restarted=vote").value()).value();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].shown(), "a:6379");
+  EXPECT_EQ(all[1].shown(), "b:7000");
+  EXPECT_EQ(all[2].shown(), "[::1]:6379");
+  for (const auto& one : all) {
+    EXPECT_EQ(one.password, "p");
+    EXPECT_EQ(one.database, 2U);
+    EXPECT_EQ(one.tokens, token_source::quorum);
+    EXPECT_EQ(one.restarted, restarted_nodes::vote);
+  }
+}
+
+TEST(redlock_urls, what_is_wrong_is_named) {
+  const struct {
+    const char* url;
+    const char* names;
+  } table[] = {{"redlock://a", "three"},
+               {"redlock://a,b", "three"},
+               {"redlock://a,b,a:6379", "a:6379 is named twice"},
+               {"redlock://a,b,c/x", "database"},
+               {"redlock://a,b,c?restarted=maybe", "restarted"},
+               {"redlock://a,b,c?tokens=redisson", "tokens"},
+               {"redlock://user@a,b,c", "password"}};
+  for (const auto& row : table) {
+    const auto got = settings::each_from(uri::parse(row.url).value());
+    ASSERT_TRUE(testing::failed(errc::invalid_argument, got)) << row.url;
+    EXPECT_NE(got.error().detail.find(row.names), std::string::npos) << got.error().detail;
+  }
+}
+
 }  // namespace holdfast::redis
