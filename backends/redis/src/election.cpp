@@ -55,7 +55,10 @@ void election::enter(const spi::entry_request& request, spi::completion<spi::ent
 }
 
 void election::ask(std::size_t i) {
-  if (auto why = nodes_[i]->refusal(claim_.ttl)) return votes_.fail(i, std::move(*why));
+  if (auto why = nodes_[i]->refusal(claim_.ttl)) {
+    votes_.fail(i, std::move(*why));
+    return ask_later(i);
+  }
   votes_.ask(i);
   auto& link = links_[i];
   link.unwanted = false;
@@ -69,6 +72,24 @@ void election::ask(std::size_t i) {
     self->nodes_[i]->store().enter_at(request, self->place_, [self, i, attempt](result<spi::entry_result> said) {
       self->nodes_[i]->answered(said ? std::error_code() : said.error().code);
       self->locked([&] { self->on_answer(i, attempt, std::move(said)); });
+    });
+  });
+}
+
+/// One that was restarted is asked when it votes again, if the others have not settled it by then.
+void election::ask_later(std::size_t i) {
+  const auto from = nodes_[i]->votes_from(claim_.ttl);
+  if (from <= engine_.now() || std::exchange(links_[i].timer, true)) return;
+  later([self = shared_from_this(), i, from] {
+    self->engine_.at(from, [weak = self->weak_from_this(), i] {
+      const auto alive = weak.lock();
+      if (!alive) return;
+      alive->locked([&] {
+        alive->links_[i].timer = false;
+        if (!alive->entering_ || alive->votes_.at(i) != seat::failed) return;
+        alive->ask(i);
+        alive->evaluate();
+      });
     });
   });
 }

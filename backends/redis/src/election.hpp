@@ -50,6 +50,7 @@ class election : public std::enable_shared_from_this<election> {
 
   // All of these with mutex_ held; what calls others is put off until it is not.
   void ask(std::size_t i);
+  void ask_later(std::size_t i);
   void on_answer(std::size_t i, std::uint64_t attempt, result<spi::entry_result> said);
   void on_vote(std::size_t i, const spi::granted& grant);
   void listen(std::size_t i);
@@ -89,6 +90,7 @@ class election : public std::enable_shared_from_this<election> {
     bool dropping = false;
     bool ask_again = false;  // when it is dropped
     bool listening = false;
+    bool timer = false;  // to ask it when it votes again
   };
   std::vector<connection> links_;
   spi::entry_request request_;
