@@ -99,12 +99,13 @@ int transmit(int fd, std::string_view bytes, steady::time_point deadline) {
 
 using buffer = std::array<char, 16384>;
 
-/// What comes next; empty: the other end has closed.
+/// What comes next; empty: the other end has closed, politely or not.
 result<std::string_view> receive(const line& from, buffer& into, std::string_view during, steady::time_point deadline) {
   for (;;) {
     if (const int error = await(from.fd.get(), POLLIN, deadline)) return broken(from.peer, during, error);
     const ssize_t got = ::recv(from.fd.get(), into.data(), into.size(), 0);
     if (got >= 0) return std::string_view(into.data(), static_cast<std::size_t>(got));
+    if (errno == ECONNRESET) return std::string_view();
     if (errno != EAGAIN && errno != EINTR) return broken(from.peer, during, errno);
   }
 }
@@ -135,8 +136,11 @@ result<void> secure(line& made, const settings& where, steady::time_point deadli
   }
 }
 
-/// A server that wants TLS answers a plain command with a record of it: an alert.
-bool is_tls_alert(std::string_view bytes) { return bytes.starts_with("\x15\x03"); }
+/// A server that wants TLS hangs up on who speaks plainly.
+failure greeting_failed(const line& whom, std::string_view why) {
+  const bool plain = !whom.tls && !whom.peer.starts_with('/');
+  return broken(whom.peer, "greeting: " + std::string(why) + (plain ? " (does it want TLS? write rediss:)" : ""));
+}
 
 }  // namespace
 
@@ -155,7 +159,6 @@ result<std::vector<reply>> ask(const line& whom, const std::string& commands, st
                                steady::time_point deadline) {
   // Who closed the connection may have said why before: so it is read all the same.
   const int unsent = transmit(whom.fd.get(), whom.seal(commands), deadline);
-  const auto closed = [&] { return broken(whom.peer, "the server closed the connection while it was being greeted"); };
   reply_reader reader;
   std::vector<reply> all;
   buffer chunk;
@@ -163,16 +166,14 @@ result<std::vector<reply>> ask(const line& whom, const std::string& commands, st
     auto bytes = receive(whom, chunk, "greeting", deadline);
     if ((!bytes || bytes->empty()) && !all.empty()) return all;
     if (!bytes) return unsent == 0 ? bytes.error() : broken(whom.peer, "greeting", unsent);
-    if (bytes->empty()) return closed();
-    if (!whom.tls && is_tls_alert(*bytes))
-      return failure{errc::rejected, "redis " + whom.peer + ": the server speaks TLS on this port; write rediss:"};
+    if (bytes->empty()) return greeting_failed(whom, "the server closed the connection");
     auto text = whom.open(*bytes);
     if (!text) return named(whom, text.error());
     reader.feed(*text);
     auto replies = reader.take();
-    if (!replies) return broken(whom.peer, replies.error().detail);
+    if (!replies) return greeting_failed(whom, replies.error().detail);
     for (reply& r : *replies) all.push_back(std::move(r));
-    if (whom.ended() && all.empty()) return closed();
+    if (whom.ended() && all.empty()) return greeting_failed(whom, "the server closed the connection");
     if (whom.ended()) return all;
   }
   return all;
