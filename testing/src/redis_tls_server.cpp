@@ -27,10 +27,12 @@ certificates& redis_tls_server::authority() {
   return made;
 }
 
-redis_tls_server::redis_tls_server(const std::vector<std::string>& settings) : redis_tls_server(usual(), settings) {}
+redis_tls_server::redis_tls_server(const std::vector<std::string>& settings, const std::string& configuration)
+    : redis_tls_server(usual(), settings, configuration) {}
 
-redis_tls_server::redis_tls_server(const certificates::pair& shown, const std::vector<std::string>& settings)
-    : port_(free_port()), server_(with_tls(port_, shown, settings)) {}
+redis_tls_server::redis_tls_server(const certificates::pair& shown, const std::vector<std::string>& settings,
+                                   const std::string& configuration)
+    : port_(free_port()), server_(with_tls(port_, shown, settings), configuration) {}
 
 std::string redis_tls_server::url(unsigned database) const {
   return "rediss://127.0.0.1:" + std::to_string(port_) + "/" + std::to_string(database) +

@@ -2,12 +2,15 @@
 #include <holdfast/testing/eventually.hpp>
 #include <holdfast/testing/expectations.hpp>
 #include <holdfast/testing/redis_sentinel.hpp>
+#include <holdfast/testing/redis_tls_server.hpp>
 #include <holdfast/testing/temporary_directory.hpp>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <optional>
+#include <string_view>
 
 namespace holdfast::testing {
 
@@ -77,6 +80,35 @@ TEST(redis_sentinel_url, what_is_wrong_is_told) {
   EXPECT_PRED2(has, text("redis+sentinel://127.0.0.1:" + nobody + "/mymaster", errc::unavailable), "cannot connect");
   EXPECT_PRED2(has, text("redis+sentinel://:hunter2@127.0.0.1:" + port + "/mymaster", errc::rejected),
                "no password set");
+}
+
+TEST(redis_sentinel_url, a_server_that_is_no_master_is_not_taken_for_one) {
+  const redis_server master;
+  const redis_server replica({"--replicaof", "127.0.0.1 " + std::to_string(master.port())});
+  const auto sentinel_of = [](const redis_server& server) {
+    return "sentinel monitor mymaster 127.0.0.1 " + std::to_string(server.port()) + " 9\n";
+  };
+  const redis_server wrong({"--sentinel"}, sentinel_of(replica));
+  const redis_server right({"--sentinel"}, sentinel_of(master));
+  const auto url = [](const redis_server& first, const std::string& more) {
+    return "redis+sentinel://127.0.0.1:" + std::to_string(first.port()) + more + "/mymaster";
+  };
+  const client c = connect(url(wrong, ",127.0.0.1:" + std::to_string(right.port())));
+  EXPECT_TRUE(mutex(c, "m").try_acquire());
+  EXPECT_EQ(master.command({"EXISTS", token_key("m")}), ":1");
+}
+
+TEST(redis_sentinel_url, tls_reaches_sentinels_and_the_master) {
+  redis_tls_server master;
+  const redis_tls_server sentinel({"--sentinel", "--tls-replication", "yes"},
+                                  "sentinel monitor mymaster 127.0.0.1 " + std::to_string(master.port()) + " 1\n");
+  const std::string url = "redis+sentinel://127.0.0.1:" + std::to_string(sentinel.port()) + "/mymaster";
+  const std::string secure = "?tls=on&ca-file=" + redis_tls_server::authority().authority();
+  mutex m(connect(url + secure), "m");
+  EXPECT_TRUE(m.try_acquire());
+  EXPECT_EQ(master.server().command({"EXISTS", token_key("m")}), ":1");
+  EXPECT_PRED2(has, error_text([&] { return connect(url + "?tls=on"); }), "not trusted");
+  EXPECT_FALSE(error_text([&] { return connect(url); }).empty());
 }
 
 TEST(redis_sentinel_url, a_sentinel_may_want_a_password) {
@@ -155,19 +187,27 @@ TEST(redis_sentinel_url, a_forced_failover_moves_everybody) {
 
 TEST(redis_sentinel_url, a_master_that_stands_still_is_left_as_soon_as_it_is_replaced) {
   redis_sentinel all;
+  std::atomic<int> left = 0;
+  const auto note = [&](log_level, std::string_view line) {
+    if (line.find("is the master no more") != line.npos) ++left;
+  };
   const client_options patient{.connect_timeout = 20s, .request_timeout = 60s};
+  client_options noting = patient;
+  noting.log = note;
   mutex m(connect(all.url(), patient), "m");
-  mutex waiter(connect(all.url(), patient), "w");
   mutex holder(connect(all.url(), patient), "w");
+  mutex waiter(connect(all.url(), noting), "w");
   lease held = holder.acquire();
   auto waits = waiter.async_acquire();
   ASSERT_TRUE(replicated(all, "w"));
+  ASSERT_TRUE(eventually([&] { return all.server(0).command({"EXISTS", "holdfast_line:{w}"}) == ":1"; }));
   {
     const lease warm = m.acquire();
   }
   all.server(0).pause();
   // Who does not hear of the new master waits for the old one's answer, for a minute.
-  EXPECT_LT(time_taken([&] { EXPECT_TRUE(persistently(m).valid()); }), 25s);
+  EXPECT_LT(time_taken([&] { EXPECT_TRUE(persistently(m).valid()); }), live_timeout);
+  EXPECT_TRUE(eventually([&] { return left == 2; })) << "the connection that asks, and the one that listens";
   ASSERT_TRUE(eventually([&] { return held.release().has_value(); }));
   EXPECT_TRUE(waits.get().valid());
   EXPECT_NE(all.master(), 0u);

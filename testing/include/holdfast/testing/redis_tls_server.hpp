@@ -15,9 +15,10 @@ namespace holdfast::testing {
 class redis_tls_server {
  public:
   /// With a certificate for 127.0.0.1 and localhost that authority() vouches for; no certificate is asked of
-  /// clients. `settings`: further words of its command line.
-  explicit redis_tls_server(const std::vector<std::string>& settings = {});
-  redis_tls_server(const certificates::pair& shown, const std::vector<std::string>& settings);
+  /// clients. `settings` and `configuration`: as of redis_server.
+  explicit redis_tls_server(const std::vector<std::string>& settings = {}, const std::string& configuration = {});
+  redis_tls_server(const certificates::pair& shown, const std::vector<std::string>& settings,
+                   const std::string& configuration = {});
 
   /// What all servers of this process were certified by.
   static certificates& authority();
