@@ -74,6 +74,8 @@ void ears::dial_now() {
   auto made = dial(where_, engine_.who().client_name, engine_.options().connect_timeout);
   guard lock(mutex_);
   dialling_ = false;
+  const std::string moved_to = std::exchange(moved_to_, {});
+  if (made && !moved_to.empty() && made->peer != moved_to) return connect();
   if (!made) {
     const bool first = failures_++ == 0;
     if (!interests_.empty()) connect();
@@ -198,6 +200,7 @@ void ears::hang_up(const std::string& why, guard& lock) {
 
 void ears::leave_for(const std::string& server) {
   guard lock(mutex_);
+  if (dialling_) moved_to_ = server;
   if (!line_ || line_->peer == server) return;
   const std::string why = line_->peer + " is the master no more, but " + server;
   hang_up(why, lock);

@@ -87,7 +87,8 @@ class ears : public std::enable_shared_from_this<ears> {
   std::map<subject, interest> interests_;
   std::deque<std::optional<subject>> asked_;  // what was sent and not yet answered; null: no subscription
   bool dialling_ = false;
-  bool again_ = false;  // there was a connection before
+  std::string moved_to_;  // said while dialling
+  bool again_ = false;    // there was a connection before
   std::optional<spi::time_point> next_beat_;
   spi::runtime::timer beat_timer_ = 0;
   std::optional<spi::time_point> pinged_;  // and not yet answered

@@ -59,6 +59,7 @@ void link::take(line made) {
 
 void link::leave_for(const std::string& server) {
   guard lock(mutex_);
+  if (dialling_) moved_to_ = server;
   if (!wire_ || wire_->over.peer == server) return;
   hang_up(broken(where_.shown(), wire_->over.peer + " is the master no more, but " + server), lock);
 }
@@ -311,6 +312,8 @@ void link::dial_again() {
   auto made = dial(where_, engine_.who().client_name, engine_.options().connect_timeout);
   guard lock(mutex_);
   dialling_ = false;
+  const std::string moved_to = std::exchange(moved_to_, {});
+  if (made && !moved_to.empty() && made->peer != moved_to) return reconnect();
   if (!made) {
     last_failure_ = made.error();
     if (failures_++ == 0) {

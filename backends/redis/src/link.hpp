@@ -105,6 +105,7 @@ class link : public std::enable_shared_from_this<link> {
   bool deadline_guarded_ = false;
   bool flush_owed_ = false;
   bool dialling_ = false;
+  std::string moved_to_;  // said while dialling
   unsigned failures_ = 0;
   failure last_failure_{errc::unavailable, ""};
 };

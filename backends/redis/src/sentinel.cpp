@@ -137,8 +137,11 @@ result<line> dial_master(const settings& where, const std::string& client_name, 
     troubles trouble;
     bool named = false;
     std::optional<failure> unwanted;
+    std::vector<address> tried;
     auto made = ask_in_turn(where, left, trouble, [&](word said) -> std::optional<line> {
       named = true;
+      if (std::find(tried.begin(), tried.end(), said.master) != tried.end()) return std::nullopt;
+      tried.push_back(said.master);
       // One that stands still must not take all the time: soon there may be another.
       const auto until = std::min(deadline, steady::now() + limit / 4);
       auto master = greet(at(where, said.master), client_name, until);
