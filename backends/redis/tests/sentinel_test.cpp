@@ -114,13 +114,20 @@ TEST(redis_sentinel_url, tls_reaches_sentinels_and_the_master) {
 TEST(redis_sentinel_url, a_sentinel_may_want_a_password) {
   redis_sentinel all;
   for (std::size_t i = 0; i < 3; ++i)
-    all.sentinel(i).command({"ACL", "SETUSER", "app", "on", ">open-sesame", "allchannels", "+@all"});
-  for (std::size_t i = 0; i < 3; ++i) all.sentinel(i).command({"ACL", "SETUSER", "default", "resetpass", ">other"});
-  EXPECT_PRED2(has, error_text([&] { return connect(all.url()); }), "sentinel-password-file=");
+    all.sentinel(i).command({"ACL", "SETUSER", "app", "on", ">open-sesame", "resetchannels", "&+switch-master", "-@all",
+                             "+ping", "+subscribe", "+sentinel|get-master-addr-by-name", "+sentinel|sentinels"});
   const temporary_directory directory;
   const auto file = (directory.path() / "secret").string();
   std::ofstream(file) << "open-sesame\n";
   const std::string url = all.url() + "?sentinel-user=app&sentinel-password-file=" + file;
+  const client c = connect(url);
+  EXPECT_TRUE(mutex(c, "m").try_acquire());
+  EXPECT_TRUE(eventually([&] {
+    return has(all.sentinel(0).command({"CLIENT", "LIST", "TYPE", "pubsub"}), "user=app");
+  })) << "the rights that are documented are enough";
+
+  for (std::size_t i = 0; i < 3; ++i) all.sentinel(i).command({"ACL", "SETUSER", "default", "resetpass", ">other"});
+  EXPECT_PRED2(has, error_text([&] { return connect(all.url()); }), "sentinel-password-file=");
   EXPECT_TRUE(mutex(connect(url), "m").try_acquire());
   std::ofstream(file) << "hunter2\n";
   EXPECT_TRUE(throws(errc::rejected, [&] { return connect(url); }));

@@ -154,7 +154,7 @@ TEST(redis_tls, an_idle_connection_is_used_again_not_made_again) {
 
 TEST(redis_tls, many_leases_are_renewed_at_once) {
   redis_tls_server server;
-  const client c = connect(server.url(), {.ttl = 3s, .request_timeout = 20s});
+  const client c = connect(server.url(), {.ttl = 10s, .request_timeout = 20s});
   const int count = scaled(10'000);
   std::deque<mutex> locks;
   std::vector<operation<lease>> asked;
