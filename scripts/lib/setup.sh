@@ -7,8 +7,8 @@ holdfast_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # server to `test`.
 holdfast_packages() {
   case "$1" in
-    build) echo "cmake ninja-build g++ pkg-config libsqlite3-dev libhiredis-dev" ;;
-    test) echo "libgtest-dev nlohmann-json3-dev libasio-dev sqlite3 redis-server dpkg-dev procps util-linux man-db" \
+    build) echo "cmake ninja-build g++ pkg-config libsqlite3-dev libhiredis-dev libssl-dev" ;;
+    test) echo "libgtest-dev nlohmann-json3-dev libasio-dev sqlite3 redis-server openssl dpkg-dev procps util-linux man-db" \
       "clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19" ;;
     bench) echo "util-linux" ;;
     *) echo "holdfast_packages: no such group: $1" >&2; return 1 ;;

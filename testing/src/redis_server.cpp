@@ -12,6 +12,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 namespace holdfast::testing {
@@ -24,17 +26,6 @@ sockaddr_in loopback(std::uint16_t port) {
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   return address;
-}
-
-std::uint16_t free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = loopback(0);
-  socklen_t size = sizeof address;
-  const bool good = ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  ::close(fd);
-  if (!good) throw std::runtime_error("no free port on the loopback interface");
-  return ntohs(address.sin_port);
 }
 
 int reap(pid_t pid, int flags) {
@@ -58,7 +49,19 @@ int reap(pid_t pid, int flags) {
 
 }  // namespace
 
-redis_server::redis_server(std::vector<std::string> settings) : settings_(std::move(settings)) {
+std::uint16_t free_port() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = loopback(0);
+  socklen_t size = sizeof address;
+  const bool good = ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+                    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  ::close(fd);
+  if (!good) throw std::runtime_error("no free port on the loopback interface");
+  return ntohs(address.sin_port);
+}
+
+redis_server::redis_server(std::vector<std::string> settings, std::string configuration)
+    : settings_(std::move(settings)), configuration_(std::move(configuration)) {
   // Another test may take the port before the server does.
   for (int attempt = 0; pid_ < 0; ++attempt) {
     port_ = free_port();
@@ -96,6 +99,11 @@ void redis_server::start() {
                                  "32",
                                  "--logfile",
                                  "log"};
+  if (!configuration_.empty()) {
+    const std::string file = (directory_.path() / "redis.conf").string();
+    std::ofstream(file) << configuration_;
+    words.insert(words.begin() + 1, file);
+  }
   words.insert(words.end(), settings_.begin(), settings_.end());
   std::vector<char*> pointers;
   for (auto& word : words) pointers.push_back(word.data());
@@ -130,6 +138,22 @@ bool redis_server::answers() const {
 }
 
 std::string redis_server::command(const std::vector<std::string>& words) const {
+  std::string said = exchange(words);
+  if (said.starts_with('$')) said.erase(0, said.find('\n') + 1);
+  return said.substr(0, said.find("\r\n"));
+}
+
+std::vector<std::string> redis_server::lines(const std::vector<std::string>& words) const {
+  std::istringstream said(exchange(words));
+  std::vector<std::string> all;
+  for (std::string line; std::getline(said, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    all.push_back(line);
+  }
+  return all;
+}
+
+std::string redis_server::exchange(const std::vector<std::string>& words) const {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const timeval patience{5, 0};
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -145,8 +169,7 @@ std::string redis_server::command(const std::vector<std::string>& words) const {
     if (got > 0) said.assign(buffer, static_cast<std::size_t>(got));
   }
   ::close(fd);
-  if (said.starts_with('$')) said.erase(0, said.find('\n') + 1);
-  return said.substr(0, said.find("\r\n"));
+  return said;
 }
 
 }  // namespace holdfast::testing

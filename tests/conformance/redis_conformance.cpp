@@ -41,4 +41,11 @@ INSTANTIATE_TEST_SUITE_P(store, fork_conformance, Values(redis_store()), store_n
 INSTANTIATE_TEST_SUITE_P(store, clock_conformance, Values(redis_store()), store_name);
 INSTANTIATE_TEST_SUITE_P(store, capability_conformance, Values(redis_store()), store_name);
 
+// TLS changes only how bytes travel: enough that every way they do is taken once.
+INSTANTIATE_TEST_SUITE_P(tls, exclusive_conformance, Combine(Values(redis_tls_store()), Values(lock_kind::mutex)),
+                         store_and_lock_name);
+INSTANTIATE_TEST_SUITE_P(tls, waiting_conformance, Combine(Values(redis_tls_store()), Values(lock_kind::mutex)),
+                         store_and_lock_name);
+INSTANTIATE_TEST_SUITE_P(tls, fork_conformance, Values(redis_tls_store()), store_name);
+
 }  // namespace holdfast::testing

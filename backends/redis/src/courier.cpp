@@ -41,6 +41,8 @@ courier::courier(const settings& where, spi::runtime& engine, link::on_introduce
 
 result<void> courier::open() { return link_->open(); }
 
+void courier::leave_for(const std::string& server) { link_->leave_for(server); }
+
 void courier::run(errand one, spi::caller from) {
   auto command = one.what.by_hash(one.keys, one.arguments);
   link_->send(std::move(command), only(with_text_if_unknown(link_, std::move(one))), from);

@@ -30,6 +30,9 @@ class courier {
 
   result<void> open();  ///< Blocks at most connect_timeout.
 
+  /// The master is at `server` (host:port): whoever was it is asked no more.
+  void leave_for(const std::string& server);
+
   void run(errand one, spi::caller from);
   /// All in one go: one send, where one server serves them.
   void run(std::vector<errand> all, spi::caller from);

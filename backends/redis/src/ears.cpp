@@ -35,7 +35,7 @@ void ears::listen(const subject& what, ready done) {
     return done({});
   }
   at->second.waiting.emplace_back(engine_.now() + engine_.options().request_timeout, std::move(done));
-  if (!fd_) {
+  if (!line_) {
     connect();
   } else if (fresh) {
     say("SUBSCRIBE", what);
@@ -55,7 +55,7 @@ void ears::ignore(const subject& what) {
   // Somebody new may have come to wait for it.
   if (found == interests_.end() || !found->second.waiting.empty()) return;
   interests_.erase(found);
-  if (fd_) say("UNSUBSCRIBE", what);
+  if (line_) say("UNSUBSCRIBE", what);
 }
 
 void ears::connect() {
@@ -71,21 +71,23 @@ void ears::connect() {
 }
 
 void ears::dial_now() {
-  auto fd = dial(where_, engine_.who().client_name, engine_.options().connect_timeout);
+  auto made = dial(where_, engine_.who().client_name, engine_.options().connect_timeout);
   guard lock(mutex_);
   dialling_ = false;
-  if (!fd) {
+  const std::string moved_to = std::exchange(moved_to_, {});
+  if (made && !moved_to.empty() && made->peer != moved_to) return connect();
+  if (!made) {
     const bool first = failures_++ == 0;
     if (!interests_.empty()) connect();
     lock.unlock();
-    if (first) engine_.log(log_level::warning, fd.error().detail);
+    if (first) engine_.log(log_level::warning, made.error().detail);
     return;
   }
-  fd_ = std::make_shared<descriptor>(std::move(*fd));
+  line_ = std::make_shared<line>(std::move(*made));
   reader_ = std::make_unique<reply_reader>();
   pinged_.reset();
   asked_.clear();
-  engine_.on_readable(fd_->get(), [weak = weak_from_this(), from = fd_] {
+  engine_.on_readable(line_->fd.get(), [weak = weak_from_this(), from = line_] {
     if (auto self = weak.lock()) self->read_ready(from);
   });
   for (auto& [what, wanted] : interests_) {
@@ -100,25 +102,36 @@ void ears::say(std::string_view verb, const subject& what) {
   std::string bytes;
   append_command(bytes, {whole, what.text});
   asked_.push_back(verb == "SUBSCRIBE" ? std::optional(what) : std::nullopt);
-  // Whatever does not go out is a broken connection, or a server that has stopped reading: the beat finds both.
-  if (::send(fd_->get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) != static_cast<ssize_t>(bytes.size()))
-    ::shutdown(fd_->get(), SHUT_RDWR);
+  transmit(line_->seal(std::move(bytes)));
 }
 
-void ears::read_ready(const std::shared_ptr<descriptor>& from) {
+void ears::transmit(const std::string& bytes) {
+  // Whatever does not go out is a broken connection, or a server that has stopped reading: the end is read at once.
+  const int fd = line_->fd.get();
+  const bool whole =
+      ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(bytes.size());
+  if (!whole || bytes.empty()) ::shutdown(fd, SHUT_RDWR);
+}
+
+void ears::read_ready(const std::shared_ptr<line>& from) {
   std::array<char, 16384> chunk;
-  const ssize_t got = ::recv(from->get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
+  const ssize_t got = ::recv(from->fd.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   guard lock(mutex_);
-  if (fd_ != from) return;
+  if (line_ != from) return;
   if (got <= 0) return hang_up("the server closed the connection that listens", lock);
-  reader_->feed({chunk.data(), static_cast<std::size_t>(got)});
+  const auto text = from->open({chunk.data(), static_cast<std::size_t>(got)});
+  if (!text) return hang_up(text.error().detail, lock);
+  if (const auto owed = from->owed(); !owed.empty()) transmit(owed);
+  const bool last = from->ended();
+  reader_->feed(*text);
   auto replies = reader_->take();
   if (!replies) return hang_up(replies.error().detail, lock);
   for (const reply& r : *replies) {
     handle(r, lock);
-    if (fd_ != from) return;
+    if (line_ != from) return;
   }
+  if (last) hang_up("the server closed the connection that listens", lock);
 }
 
 void ears::handle(const reply& r, guard& lock) {
@@ -174,8 +187,8 @@ bool ears::resumed() {
 }
 
 void ears::hang_up(const std::string& why, guard& lock) {
-  engine_.forget(fd_->get());
-  fd_.reset();
+  engine_.forget(line_->fd.get());
+  line_.reset();
   again_ = true;
   ++failures_;  // until a subscription holds
   for (auto& [channel, wanted] : interests_) wanted.confirmed = false;
@@ -183,6 +196,14 @@ void ears::hang_up(const std::string& why, guard& lock) {
   lock.unlock();
   engine_.log(log_level::warning, "redis " + where_.shown() + ": " + why);
   lock.lock();
+}
+
+void ears::leave_for(const std::string& server) {
+  guard lock(mutex_);
+  if (dialling_) moved_to_ = server;
+  if (!line_ || line_->peer == server) return;
+  const std::string why = line_->peer + " is the master no more, but " + server;
+  hang_up(why, lock);
 }
 
 void ears::watch_over() {
@@ -209,7 +230,7 @@ void ears::on_beat(spi::time_point due) {
       return true;
     });
   }
-  if (fd_) {
+  if (line_) {
     if (pinged_ && engine_.now() - *pinged_ >= beat) {
       hang_up("the server does not answer", lock);
     } else if (!pinged_) {
@@ -217,7 +238,7 @@ void ears::on_beat(spi::time_point due) {
       std::string bytes;
       append_command(bytes, {"PING"});
       asked_.emplace_back();
-      [[maybe_unused]] const auto sent = ::send(fd_->get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      transmit(line_->seal(std::move(bytes)));
     }
   }
   if (!interests_.empty()) watch_over();

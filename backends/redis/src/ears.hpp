@@ -1,6 +1,6 @@
 #pragma once
 
-#include "descriptor.hpp"
+#include "line.hpp"
 #include "reply.hpp"
 #include "settings.hpp"
 
@@ -53,6 +53,9 @@ class ears : public std::enable_shared_from_this<ears> {
   bool hears(const subject& what) const;
   void ignore(const subject& what);
 
+  /// Hangs up, unless the connection goes to `server` (host:port), and subscribes anew. On the reactor thread only.
+  void leave_for(const std::string& server);
+
  private:
   struct interest {
     bool confirmed = false;
@@ -64,7 +67,8 @@ class ears : public std::enable_shared_from_this<ears> {
   void connect();  // with mutex_ held
   void dial_now();
   void say(std::string_view verb, const subject& what);  // with mutex_ held
-  void read_ready(const std::shared_ptr<descriptor>& from);
+  void transmit(const std::string& bytes);               // with mutex_ held
+  void read_ready(const std::shared_ptr<line>& from);
   void handle(const reply& r, guard& lock);
   void confirm(const subject& what, guard& lock);
   bool resumed();  // with mutex_ held; true once, when all that was heard before is heard again
@@ -78,12 +82,13 @@ class ears : public std::enable_shared_from_this<ears> {
   const callbacks tell_;
 
   mutable std::mutex mutex_;
-  std::shared_ptr<descriptor> fd_;  // null: no connection
+  std::shared_ptr<line> line_;  // null: no connection
   std::unique_ptr<reply_reader> reader_;
   std::map<subject, interest> interests_;
   std::deque<std::optional<subject>> asked_;  // what was sent and not yet answered; null: no subscription
   bool dialling_ = false;
-  bool again_ = false;  // there was a connection before
+  std::string moved_to_;  // said while dialling
+  bool again_ = false;    // there was a connection before
   std::optional<spi::time_point> next_beat_;
   spi::runtime::timer beat_timer_ = 0;
   std::optional<spi::time_point> pinged_;  // and not yet answered

@@ -43,23 +43,27 @@ link::~link() {
   sent_.clear();
 }
 
-result<descriptor> link::dial() {
-  introduction about;
-  auto fd =
-      redis::dial(where_, engine_.who().client_name, engine_.options().connect_timeout, introduced_ ? &about : nullptr);
-  if (fd && introduced_) introduced_(about.info, about.fsync);
-  return fd;
+result<void> link::open() {
+  auto made = dial(where_, engine_.who().client_name, engine_.options().connect_timeout);
+  if (!made) return made.error();
+  const guard lock(mutex_);
+  take(std::move(*made));
+  return {};
 }
 
-result<void> link::open() {
-  auto fd = dial();
-  if (!fd) return fd.error();
-  set_receive_timeout(fd->get(), patience_);
-  const guard lock(mutex_);
+void link::take(line made) {
+  if (introduced_) introduced_(made.about.info, made.about.fsync);
+  set_receive_timeout(made.fd.get(), patience_);
   wire_ = std::make_shared<wire>();
-  wire_->fd = std::move(*fd);
+  wire_->over = std::move(made);
   last_use_ = engine_.now();
-  return {};
+}
+
+void link::leave_for(const std::string& server) {
+  guard lock(mutex_);
+  if (dialling_) moved_to_ = server;
+  if (!wire_ || wire_->over.peer == server) return;
+  hang_up(broken(where_.shown(), wire_->over.peer + " is the master no more, but " + server), lock);
 }
 
 void link::send(std::string commands, std::vector<answer> answers, spi::caller from) {
@@ -89,16 +93,17 @@ void link::enqueue(std::string commands, std::vector<request> requests) {
   }
   for (auto& r : requests) sent_.push_back(std::move(r));
   last_use_ = engine_.now();
+  auto bytes = wire_->over.seal(std::move(commands));
   if (out_.empty())
-    out_ = std::move(commands);
+    out_ = std::move(bytes);
   else
-    out_ += commands;
+    out_ += bytes;
   flush();
 }
 
 void link::flush() {
   while (!out_.empty()) {
-    const ssize_t sent = ::send(wire_->fd.get(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = ::send(wire_->over.fd.get(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     // A broken connection is found by whoever reads.
     if (sent < 0 && errno != EAGAIN) return out_.clear();
@@ -137,7 +142,7 @@ void link::drive(seat& mine, guard& lock) {
   std::array<char, 16384> chunk;
   while (mine.left != 0 && wire_ == from) {
     lock.unlock();
-    const ssize_t got = ::recv(from->fd.get(), chunk.data(), chunk.size(), 0);
+    const ssize_t got = ::recv(from->over.fd.get(), chunk.data(), chunk.size(), 0);
     const int error = errno;
     lock.lock();
     if (got > 0) {
@@ -167,7 +172,7 @@ void link::read_ready() {
   const auto from = wire_;
   if (!from || driver_ != driver::reactor) return disarm();
   std::array<char, 16384> chunk;
-  const ssize_t got = ::recv(from->fd.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
+  const ssize_t got = ::recv(from->over.fd.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
   if (got > 0) {
     take_in(from, {chunk.data(), static_cast<std::size_t>(got)}, lock);
   } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -180,9 +185,15 @@ void link::read_ready() {
 }
 
 void link::take_in(const std::shared_ptr<wire>& from, std::string_view bytes, guard& lock) {
-  from->reader.feed(bytes);
-  auto replies = from->reader.take();
   if (wire_ != from) return;  // hung up meanwhile: everybody was told
+  const auto text = from->over.open(bytes);
+  if (!text) return hang_up(broken(where_.shown(), text.error().detail), lock);
+  if (const auto owed = from->over.owed(); !owed.empty()) {
+    out_ += owed;
+    flush();
+  }
+  from->reader.feed(*text);
+  auto replies = from->reader.take();
   if (!replies) return hang_up(broken(where_.shown(), replies.error().detail), lock);
   std::vector<told_reply> all;
   bool replica = false;
@@ -197,7 +208,10 @@ void link::take_in(const std::shared_ptr<wire>& from, std::string_view bytes, gu
     sent_.pop_front();
   }
   // The name of the server may stand for another one by now. First, so that who is told and asks again asks that one.
-  if (replica) hang_up(broken(where_.shown(), "the server is a replica"), lock);
+  if (replica)
+    hang_up(broken(where_.shown(), "the server is a replica"), lock);
+  else if (from->over.ended())
+    hang_up(broken(where_.shown(), "the server closed the connection"), lock);
   tell(std::move(all), lock);
 }
 
@@ -211,11 +225,19 @@ void link::tell(std::vector<told_reply> all, guard& lock) {
   }
 }
 
-bool link::stale() const {
+bool link::stale() {
   if (!sent_.empty() || engine_.now() - last_use_ < idle_time) return false;
-  char byte = 0;
-  const ssize_t got = ::recv(wire_->fd.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got >= 0 || (errno != EAGAIN && errno != EINTR);
+  const line& over = wire_->over;
+  std::array<char, 4096> chunk;
+  for (;;) {
+    const ssize_t got = ::recv(over.fd.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
+    if (got < 0) return errno != EAGAIN && errno != EINTR;
+    // Session tickets and new keys come unasked, but say nothing. Anything else is the end, or an answer to nobody.
+    if (got == 0 || !over.tls) return true;
+    const auto text = over.open({chunk.data(), static_cast<std::size_t>(got)});
+    if (!text || !text->empty() || over.ended()) return true;
+    out_ += over.owed();
+  }
 }
 
 void link::arm() {
@@ -227,13 +249,13 @@ void link::arm() {
       if (auto self = weak.lock()) self->read_ready();
     });
   }
-  epoll(gate_.get(), EPOLL_CTL_ADD, wire_->fd.get(), EPOLLIN);
+  epoll(gate_.get(), EPOLL_CTL_ADD, wire_->over.fd.get(), EPOLLIN);
   armed_ = true;
 }
 
 void link::disarm() {
   if (!armed_) return;
-  if (wire_) epoll(gate_.get(), EPOLL_CTL_DEL, wire_->fd.get(), 0);
+  if (wire_) epoll(gate_.get(), EPOLL_CTL_DEL, wire_->over.fd.get(), 0);
   armed_ = false;
 }
 
@@ -261,7 +283,7 @@ void link::on_deadline() {
 
 void link::hang_up(const failure& why, guard& lock) {
   disarm();
-  ::shutdown(wire_->fd.get(), SHUT_RDWR);  // wakes a reader that blocks
+  ::shutdown(wire_->over.fd.get(), SHUT_RDWR);  // wakes a reader that blocks
   wire_.reset();
   if (driver_ == driver::reactor) driver_ = driver::none;
   out_.clear();
@@ -289,24 +311,24 @@ void link::reconnect() {
 }
 
 void link::dial_again() {
-  auto fd = dial();
+  auto made = dial(where_, engine_.who().client_name, engine_.options().connect_timeout);
   guard lock(mutex_);
   dialling_ = false;
-  if (!fd) {
-    last_failure_ = fd.error();
+  const std::string moved_to = std::exchange(moved_to_, {});
+  if (made && !moved_to.empty() && made->peer != moved_to) return reconnect();
+  if (!made) {
+    last_failure_ = made.error();
     if (failures_++ == 0) {
       lock.unlock();
-      engine_.log(log_level::warning, fd.error().detail);
+      engine_.log(log_level::warning, made.error().detail);
       lock.lock();
     }
-    give_up_waiting(lock, fd.error().code == errc::unavailable ? nullptr : &last_failure_);
+    give_up_waiting(lock, made.error().code == errc::unavailable ? nullptr : &last_failure_);
     if (!unsent_.empty()) reconnect();
     return;
   }
   failures_ = 0;
-  set_receive_timeout(fd->get(), patience_);
-  wire_ = std::make_shared<wire>();
-  wire_->fd = std::move(*fd);
+  take(std::move(*made));
   auto parcels = std::move(unsent_);
   unsent_.clear();
   for (auto& p : parcels) enqueue(std::move(p.bytes), std::move(p.requests));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "descriptor.hpp"
+#include "line.hpp"
 #include "reply.hpp"
 #include "settings.hpp"
 
@@ -39,6 +40,9 @@ class link : public std::enable_shared_from_this<link> {
 
   result<void> open();  ///< Blocks at most connect_timeout.
 
+  /// Hangs up, unless the connection goes to `server` (host:port): what is asked from here on goes to a new one.
+  void leave_for(const std::string& server);
+
   /// Sends `commands`, already encoded, `answers.size()` of them. Each answer is called once.
   void send(std::string commands, std::vector<answer> answers, spi::caller from);
 
@@ -57,7 +61,7 @@ class link : public std::enable_shared_from_this<link> {
     std::vector<request> requests;
   };
   struct wire {
-    descriptor fd;
+    line over;            // its socket: whoever drives; the rest with mutex_ held
     reply_reader reader;  // whoever drives
   };
   struct told_reply {
@@ -67,6 +71,7 @@ class link : public std::enable_shared_from_this<link> {
   enum class driver : std::uint8_t { none, caller, reactor };
   using guard = std::unique_lock<std::mutex>;
 
+  void take(line made);                                               // with mutex_ held
   void enqueue(std::string commands, std::vector<request> requests);  // with mutex_ held
   void flush();                                                       // with mutex_ held
   void wait(seat& mine, guard& lock);
@@ -76,17 +81,15 @@ class link : public std::enable_shared_from_this<link> {
   void take_in(const std::shared_ptr<wire>& from, std::string_view bytes, guard& lock);
   void tell(std::vector<told_reply> all, guard& lock);
 
-  bool stale() const;  // with mutex_ held
-  void arm();          // with mutex_ held
-  void disarm();       // with mutex_ held
+  bool stale();   // with mutex_ held
+  void arm();     // with mutex_ held
+  void disarm();  // with mutex_ held
   void guard_deadline();
   void on_deadline();
   void hang_up(const failure& why, guard& lock);
   void reconnect();  // with mutex_ held
   void dial_again();
   void give_up_waiting(guard& lock, const failure* because);
-
-  result<descriptor> dial();
 
   const settings where_;
   spi::runtime& engine_;
@@ -108,6 +111,7 @@ class link : public std::enable_shared_from_this<link> {
   bool deadline_guarded_ = false;
   bool flush_owed_ = false;
   bool dialling_ = false;
+  std::string moved_to_;  // said while dialling
   unsigned failures_ = 0;
   failure last_failure_{errc::unavailable, ""};
 };

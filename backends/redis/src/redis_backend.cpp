@@ -58,6 +58,7 @@ failure other_kind(const std::string& name, spi::kind wanted, std::string_view p
 result<std::unique_ptr<spi::backend>> redis_backend::open(settings where, spi::runtime& engine) {
   auto store = std::make_unique<redis_backend>(std::move(where), engine);
   if (auto good = store->courier_.open(); !good) return good.error();
+  if (store->where_.whom == settings::role::master) store->follow_master();
   return std::unique_ptr<spi::backend>(std::move(store));
 }
 
@@ -75,6 +76,14 @@ redis_backend::redis_backend(settings where, spi::runtime& engine, link::on_intr
                                                      observers_->tell_all();
                                                    }})),
       observers_(std::make_shared<observers>(engine)) {}
+
+void redis_backend::follow_master() {
+  master_watch_ = std::make_shared<master_watch>(where_, engine_, [this](const std::string& server) {
+    courier_.leave_for(server);
+    ears_->leave_for(server);
+  });
+  master_watch_->start();
+}
 
 std::string redis_backend::identity() const {
   return "redis:" + where_.shown() + "/" + std::to_string(where_.database);

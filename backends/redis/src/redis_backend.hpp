@@ -2,6 +2,7 @@
 
 #include "courier.hpp"
 #include "ears.hpp"
+#include "master_watch.hpp"
 #include "observers.hpp"
 #include "server_clock.hpp"
 #include "settings.hpp"
@@ -63,6 +64,7 @@ class redis_backend final : public spi::backend {
  private:
   using words = std::vector<std::string>;
 
+  void follow_master();
   std::string owner(const spi::claim& c) const;
   words arguments(spi::kind k, const std::string& name) const;
   words claim_arguments(const spi::claim& c) const;
@@ -92,6 +94,7 @@ class redis_backend final : public spi::backend {
   courier courier_;
   const std::shared_ptr<ears> ears_;
   const std::shared_ptr<observers> observers_;
+  std::shared_ptr<master_watch> master_watch_;  // behind sentinels
   server_clock clock_;
   tickets tickets_;
 };

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <fstream>
 #include <optional>
+#include <vector>
 
 namespace holdfast::redis {
 
@@ -20,10 +21,10 @@ result<unsigned> database_number(std::string_view text) {
 }
 
 /// The first line of a file, so that an editor's newline at the end is none of the password.
-result<std::string> secret_in(const std::string& file) {
+result<std::string> secret_in(const std::string& file, const std::string& option = "password-file") {
   std::ifstream in(file);
   std::string line;
-  if (!in || !std::getline(in, line)) return wrong("password-file '" + file + "' cannot be read or is empty");
+  if (!in || !std::getline(in, line)) return wrong(option + " '" + file + "' cannot be read or is empty");
   if (line.ends_with('\r')) line.pop_back();
   return line;
 }
@@ -47,7 +48,7 @@ result<void> read_options(uri& where, settings& out) {
   return read_secret(where, out);
 }
 
-result<void> read_tcp(const uri& where, settings& out) {
+result<void> read_tcp(uri& where, settings& out) {
   if (where.hosts.size() != 1)
     return wrong(where.hosts.empty()
                      ? "redis: needs a host: redis://127.0.0.1:6379"
@@ -59,6 +60,44 @@ result<void> read_tcp(const uri& where, settings& out) {
   if (!number) return number.error();
   out.database = *number;
   return {};
+}
+
+/// /master-name[/db]
+result<void> read_master(const std::string& path, settings& out) {
+  const auto slash = path.find('/', 1);
+  out.master = path.empty() ? std::string() : path.substr(1, slash == path.npos ? path.npos : slash - 1);
+  if (out.master.empty())
+    return wrong("redis+sentinel: needs the name of the master: redis+sentinel://host1,host2/mymaster");
+  if (slash == path.npos || slash + 1 == path.size()) return {};
+  auto number = database_number(std::string_view(path).substr(slash + 1));
+  if (!number) return number.error();
+  out.database = *number;
+  return {};
+}
+
+result<void> read_sentinel(uri& where, settings& out) {
+  if (where.hosts.empty()) return wrong("redis+sentinel: needs its sentinels: redis+sentinel://host1,host2/mymaster");
+  std::vector<sentinel_list::address> named;
+  for (const auto& one : where.hosts) named.push_back({one.host, one.port ? std::to_string(*one.port) : "26379"});
+  out.sentinels = std::make_shared<sentinel_list>(std::move(named));
+  out.whom = settings::role::master;
+  if (auto user = where.take("sentinel-user")) out.sentinel_user = std::move(*user);
+  if (auto file = where.take("sentinel-password-file")) {
+    auto secret = secret_in(*file, "sentinel-password-file");
+    if (!secret) return secret.error();
+    out.sentinel_password = std::move(*secret);
+  }
+  if (!out.sentinel_user.empty() && out.sentinel_password.empty())
+    return wrong("there is a sentinel-user without a sentinel-password-file");
+  return read_master(where.path, out);
+}
+
+/// As the error about an option that is none lists them.
+std::string known_options(const settings& s) {
+  std::string all = s.socket.empty() ? "password-file, tokens" : "db, password-file, tokens";
+  if (s.whom == settings::role::master) all += ", sentinel-password-file, sentinel-user, tls";
+  if (s.tls) all += ", " + std::string(tls_settings::options);
+  return all;
 }
 
 result<void> read_unix(uri& where, settings& out) {
@@ -82,11 +121,15 @@ result<settings> settings::from(uri where) {
   out.user = where.user;
   out.password = where.password;
   if (auto good = read_options(where, out); !good) return good.error();
-  const bool local = where.scheme == "redis+unix";
-  if (auto good = local ? read_unix(where, out) : read_tcp(where, out); !good) return good.error();
+  auto tls = take_tls(where);
+  if (!tls) return tls.error();
+  out.tls = std::move(*tls);
+  const auto read = where.scheme == "redis+unix"       ? &read_unix
+                    : where.scheme == "redis+sentinel" ? &read_sentinel
+                                                       : &read_tcp;
+  if (auto good = read(where, out); !good) return good.error();
   if (!out.user.empty() && out.password.empty()) return wrong("there is a user without a password");
-  if (auto good = where.expect_no_more_options(local ? "db, password-file, tokens" : "password-file, tokens"); !good)
-    return good.error();
+  if (auto good = where.expect_no_more_options(known_options(out)); !good) return good.error();
   return out;
 }
 
@@ -119,6 +162,17 @@ result<std::vector<settings>> settings::each_from(uri where) {
 }
 
 std::string settings::shown() const {
+  switch (whom) {
+    case role::master:
+      return "master '" + master + "'";
+    case role::sentinel:
+      return "sentinels of '" + master + "'";
+    default:
+      return address();
+  }
+}
+
+std::string settings::address() const {
   if (!socket.empty()) return socket;
   return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + port;
 }

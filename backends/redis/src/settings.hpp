@@ -1,9 +1,14 @@
 #pragma once
 
+#include "sentinel_list.hpp"
+#include "tls_settings.hpp"
+
 #include <holdfast/result.hpp>
 #include <holdfast/uri.hpp>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +38,22 @@ struct settings {
   unsigned database = 0;
   token_source tokens = token_source::hybrid;
   restarted_nodes restarted = restarted_nodes::wait;
+  std::optional<tls_settings> tls;  ///< Nothing: plain.
 
-  /// redis://[user:password@]host[:port][/db], redis+unix:///path.sock?db=N; options tokens=, password-file=.
+  enum class role : std::uint8_t {
+    server,    ///< The one at host and port, or at the socket.
+    master,    ///< Whoever the sentinels call the master.
+    sentinel,  ///< Any of the sentinels.
+  };
+  role whom = role::server;
+  std::string master;  ///< As the sentinels know it.
+  std::string sentinel_user;
+  std::string sentinel_password;
+  std::shared_ptr<sentinel_list> sentinels;  ///< Copies share what they learn.
+
+  /// redis://[user:password@]host[:port][/db], rediss: with TLS, redis+unix:///path.sock?db=N,
+  /// redis+sentinel://[user:password@]h1[:p],h2[:p]/master-name[/db]; options tokens=, password-file=, those of
+  /// tls_settings, sentinel-user=, sentinel-password-file=.
   /// errc::invalid_argument names the part that is wrong.
   static result<settings> from(uri where);
   /// redlock://[user:password@]h1[:port],h2[:port],...[/db]: one for each server; options restarted=, password-file=.
@@ -42,6 +61,8 @@ struct settings {
 
   /// As errors and logs name it; never the password.
   std::string shown() const;
+  /// host:port, or the socket's path: the same as shown() unless sentinels tell where it is.
+  std::string address() const;
 };
 
 }  // namespace holdfast::redis

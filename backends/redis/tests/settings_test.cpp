@@ -53,6 +53,65 @@ TEST(redis_urls, the_password_may_be_in_a_file) {
   EXPECT_TRUE(testing::failed(errc::invalid_argument, parse("redis://h?password-file=/nowhere/at/all")));
 }
 
+TEST(redis_urls, rediss_is_tls_with_verification) {
+  const testing::temporary_directory directory;
+  const auto file = (directory.path() / "some.pem").string();
+  std::ofstream(file) << "certificate";
+  EXPECT_FALSE(parse("redis://h").value().tls);
+  const auto plain = parse("rediss://h:1/2").value();
+  ASSERT_TRUE(plain.tls);
+  EXPECT_EQ(plain.tls->verify, tls_settings::verification::on);
+  EXPECT_EQ(plain.database, 2u);
+  const auto s = parse("rediss://h?ca-file=" + file + "&ca-dir=" + directory.path().string() + "&cert-file=" + file +
+                       "&key-file=" + file + "&server-name=cache.example&verify=off")
+                     .value();
+  EXPECT_EQ(s.tls->ca_file, file);
+  EXPECT_EQ(s.tls->ca_dir, directory.path().string());
+  EXPECT_EQ(s.tls->cert_file, file);
+  EXPECT_EQ(s.tls->key_file, file);
+  EXPECT_EQ(s.tls->server_name, "cache.example");
+  EXPECT_EQ(s.tls->verify, tls_settings::verification::off);
+}
+
+TEST(redis_urls, sentinels_have_their_master_and_their_own_password) {
+  const testing::temporary_directory directory;
+  const auto file = (directory.path() / "secret").string();
+  std::ofstream(file) << "theirs\n";
+  const auto s = parse(
+                     "redis+sentinel://app:ours@a,b:7000/mymaster/3?tls=on&verify=off&sentinel-user=watch&"
+                     "sentinel-password-file=" +
+                     file)
+                     .value();
+  EXPECT_EQ(s.whom, settings::role::master);
+  EXPECT_EQ(s.master, "mymaster");
+  EXPECT_EQ(s.database, 3u);
+  EXPECT_EQ(s.password, "ours");
+  EXPECT_EQ(s.sentinel_user, "watch");
+  EXPECT_EQ(s.sentinel_password, "theirs");
+  EXPECT_TRUE(s.tls);
+  const std::vector<sentinel_list::address> both{{"a", "26379"}, {"b", "7000"}};
+  EXPECT_EQ(s.sentinels->all(), both);
+  EXPECT_EQ(s.shown(), "master 'mymaster'");
+  EXPECT_EQ(parse("redis+sentinel://c,d,e/mymaster/3").value().shown(), s.shown()) << "whoever is named";
+  EXPECT_EQ(parse("redis+sentinel://a/mymaster").value().database, 0u);
+}
+
+TEST(redis_sentinel_list, who_answers_comes_first_and_who_is_silent_last) {
+  const sentinel_list::address a{"a", "1"};
+  const sentinel_list::address b{"b", "1"};
+  const sentinel_list::address c{"c", "1"};
+  using list = std::vector<sentinel_list::address>;
+  sentinel_list all({a, b});
+  all.learn({b, c, a});
+  EXPECT_EQ(all.all(), (list{a, b, c}));
+  all.answered(c);
+  EXPECT_EQ(all.all(), (list{c, a, b}));
+  all.silent(c);
+  EXPECT_EQ(all.all(), (list{a, b, c}));
+  for (int i = 0; i < 100; ++i) all.learn({{"more", std::to_string(i)}});
+  EXPECT_EQ(all.all().size(), 18u);
+}
+
 TEST(redis_urls, what_is_wrong_is_named) {
   const struct {
     const char* url;
@@ -64,6 +123,24 @@ TEST(redis_urls, what_is_wrong_is_named) {
                {"redis://h?bogus=1", "bogus"},
                {"redis://h?tokens=some", "tokens"},
                {"redis://user@h", "password"},
+               {"redis://h?ca-file=/x", "rediss:"},
+               {"redis://h?verify=off", "rediss:"},
+               {"redis://h?tls=on", "tls"},
+               {"rediss://h?ca-file=/nowhere/at/all", "ca-file '/nowhere/at/all'"},
+               {"rediss://h?cert-file=/dev/null", "without its key-file"},
+               {"rediss://h?key-file=/dev/null", "without its cert-file"},
+               {"rediss://h?verify=maybe", "verify"},
+               {"rediss://h?server-name=", "server-name"},
+               {"rediss://a,b", "one host"},
+               {"redis+sentinel:", "sentinels"},
+               {"redis+sentinel://a,b", "name of the master"},
+               {"redis+sentinel://a,b/", "name of the master"},
+               {"redis+sentinel://a/m/x", "database"},
+               {"redis+sentinel://a/m?tls=yes", "tls"},
+               {"redis+sentinel://a/m?verify=off", "tls=on"},
+               {"redis+sentinel://a/m?sentinel-user=u", "sentinel-password-file"},
+               {"redis+sentinel://a/m?sentinel-password-file=/nowhere", "sentinel-password-file '/nowhere'"},
+               {"redis+sentinel://a/m?bogus=1", "sentinel-user"},
                {"redis+unix:", "absolute path"},
                {"redis+unix://host/path", "no host"},
                {"redis+unix:///s?db=x", "database"}};

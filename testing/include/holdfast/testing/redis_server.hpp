@@ -10,14 +10,18 @@
 
 namespace holdfast::testing {
 
+/// A port of this machine that nobody listens on now.
+std::uint16_t free_port();
+
 /// A redis-server of one test: on a free port of this machine, in a directory of its own, gone with this object (and
 /// with the test, should that be killed). Keeps nothing on disk.
 ///
 /// Thread safety: one thread at a time.
 class redis_server {
  public:
-  /// `settings`: further words of its command line. Throws std::runtime_error if it does not start.
-  explicit redis_server(std::vector<std::string> settings = {});
+  /// `settings`: further words of its command line. `configuration`: the text of a file of them, which a sentinel
+  /// needs. Throws std::runtime_error if it does not start.
+  explicit redis_server(std::vector<std::string> settings = {}, std::string configuration = {});
   redis_server(const redis_server&) = delete;
   redis_server& operator=(const redis_server&) = delete;
   ~redis_server();
@@ -30,14 +34,19 @@ class redis_server {
   void start();  ///< Again, empty, on the same port.
   void pause();
   void resume();
+  bool running() const noexcept { return pid_ > 0; }  ///< Or paused.
 
   /// One command on a connection of its own; the reply's first line, or the text of a bulk reply.
   std::string command(const std::vector<std::string>& words) const;
+  /// The same, every line of the reply as the protocol has it.
+  std::vector<std::string> lines(const std::vector<std::string>& words) const;
 
  private:
+  std::string exchange(const std::vector<std::string>& words) const;
   bool answers() const;
 
   const std::vector<std::string> settings_;
+  const std::string configuration_;
   temporary_directory directory_;
   std::uint16_t port_ = 0;
   pid_t pid_ = -1;

@@ -59,6 +59,7 @@ store_parameter sqlite_store();
 store_parameter file_store();
 store_parameter redis_store();
 store_parameter redlock_store();
+store_parameter redis_tls_store();
 
 /// `stem`, and something no other test has.
 std::string unique_name(std::string_view stem);
