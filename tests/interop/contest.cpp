@@ -1,0 +1,101 @@
+#include "contest.hpp"
+
+#include <holdfast/testing/shared_counter.hpp>
+#include <holdfast/testing/temporary_directory.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+
+namespace holdfast::testing {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+std::chrono::milliseconds in_ms(clock::duration d) { return std::chrono::duration_cast<std::chrono::milliseconds>(d); }
+
+}  // namespace
+
+void contest::expect_waiting(contender& waiter) const {
+  const auto said = waiter.reply_within(short_wait);
+  EXPECT_FALSE(said) << "did not wait: " << said.value_or("");
+}
+
+void contest::expect_woken(contender& holder, contender& waiter) const {
+  auto best = clock::duration::max();
+  for (int round = 0; round < 4; ++round) {
+    holder.acquire();
+    waiter.want();
+    expect_waiting(waiter);
+    const auto start = clock::now();
+    holder.begin_release();
+    waiter.got();
+    const auto took = clock::now() - start;
+    holder.end_release();
+    EXPECT_LT(in_ms(took).count(), 5000) << "the ttl woke it, not the release";
+    best = std::min(best, took);
+    waiter.release();
+  }
+  EXPECT_LT(in_ms(best).count(), promptly.count());
+}
+
+void contest::expect_freed_by_ttl(contender& holder, contender& waiter, const std::vector<std::string>& left) const {
+  holder.acquire();
+  waiter.want();
+  expect_waiting(waiter);
+  holder.kill();
+  const auto killed = clock::now();
+  const auto still = std::stoll(server_.command(left).substr(1));
+  EXPECT_GT(still, 0);
+  waiter.got();
+  // Redis counts in whole milliseconds.
+  EXPECT_GE(in_ms(clock::now() - killed).count() + 2, still) << "it was still the dead one's";
+  waiter.release();
+}
+
+void contest::expect_passed_over(contender& holder, contender& victim, contender& next) const {
+  holder.acquire();
+  victim.want();
+  expect_waiting(victim);
+  next.want();
+  expect_waiting(next);
+  victim.kill();
+  holder.release();
+  next.got();
+  next.release();
+}
+
+void contest::expect_exact_count(std::vector<contender>& all, const std::vector<std::string>& commands,
+                                 int share) const {
+  const temporary_directory directory;
+  const std::string file = (directory.path() / "counter").string();
+  const shared_counter counter(file);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].tell(commands[i] + " " + std::to_string(share) + " counter=" + file);
+  }
+  for (auto& each : all) EXPECT_EQ(each.reply(100s), "counted " + std::to_string(share));
+  EXPECT_EQ(counter.value(), static_cast<std::int64_t>(all.size()) * share);
+}
+
+std::vector<std::string> contest::keys() const {
+  std::istringstream words(server_.command({"EVAL", "return table.concat(redis.call('KEYS', '*'), ' ')", "0"}));
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+void contest::expect_nothing_left(const std::vector<std::string>& documented) const {
+  std::string left;
+  const auto none = [&] {
+    left.clear();
+    for (const auto& key : keys()) {
+      const auto known = [&](const std::string& prefix) { return key.starts_with(prefix); };
+      if (std::none_of(documented.begin(), documented.end(), known)) left += " " + key;
+    }
+    return left.empty();
+  };
+  EXPECT_TRUE(eventually(none, 5s)) << "left behind:" << left;
+}
+
+}  // namespace holdfast::testing

@@ -1,0 +1,1 @@
+#include "redisson_test.hpp"
