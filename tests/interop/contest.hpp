@@ -18,6 +18,9 @@ class contest {
   /// any one of them.
   static constexpr std::chrono::milliseconds promptly{100};
 
+  /// `signs`: a script that counts whatever shows at the server that somebody waits; empty where nothing does.
+  explicit contest(std::string signs) : signs_(std::move(signs)) {}
+
   const redis_server& server() const noexcept { return server_; }
 
   /// The holder releases, the waiter has it; a few times over.
@@ -29,15 +32,20 @@ class contest {
   void expect_passed_over(contender& holder, contender& victim, contender& next) const;
   /// Tells each its command, with the loops and the counter's file added, and waits for all: no increment is lost.
   void expect_exact_count(std::vector<contender>& all, const std::vector<std::string>& commands, int share) const;
-  /// Nothing stays in the store but keys that start like one of `documented`.
+  /// Nothing stays in the store but keys that start like one of `documented`, and, when somebody was killed, keys of
+  /// ours that end by themselves.
   void expect_nothing_left(const std::vector<std::string>& documented) const;
 
-  /// It does not have it yet.
-  void expect_waiting(contender& waiter) const;
+  /// Lets it begin to wait, until that shows.
+  void let_wait(contender& waiter) const;
 
  private:
+  long signs() const;
   std::vector<std::string> keys() const;
+  bool ends_by_itself(const std::string& key) const;
 
+  std::string signs_;
+  mutable bool somebody_was_killed_ = false;
   redis_server server_;
 };
 

@@ -44,14 +44,16 @@ contender redisson_test::our_contender(const shared_kind& kind, std::chrono::mil
 }
 
 contender redisson_test::their_contender(const shared_kind& kind, const std::string& thread) {
-  return {java(), thread, {.acquire = "acquire " + kind.theirs + " my", .release = "release " + kind.theirs + " my"}};
+  return their_contender(java(), kind, thread);
 }
 
-contender redisson_test::their_contender(std::shared_ptr<foreign_peer> peer, const shared_kind& kind) const {
-  return {
-      std::move(peer),
-      "main",
-      {.acquire = "acquire " + kind.theirs + " my " + kind.their_options, .release = "release " + kind.theirs + " my"}};
+contender redisson_test::their_contender(std::shared_ptr<foreign_peer> peer, const shared_kind& kind,
+                                         const std::string& thread) {
+  // Its permits are not renewed: one that is to end must say so.
+  const std::string ttl = kind.theirs == "permits" ? " ttl=1500" : "";
+  return {std::move(peer),
+          thread,
+          {.acquire = "acquire " + kind.theirs + " my" + ttl, .release = "release " + kind.theirs + " my"}};
 }
 
 }  // namespace holdfast::testing

@@ -22,9 +22,6 @@ struct shared_kind {
   std::string theirs;        ///< The Java peer's word for it.
   std::string ours;          ///< lock_holder's.
   std::string options = {};  ///< What lock_holder adds.
-  /// How many milliseconds the holder has left.
-  std::vector<std::string> left = {"PTTL", "my"};
-  std::string their_options = {};  ///< What the peer adds.
 };
 
 /// A server, a Redisson of one release, and us; the lock is called `my`.
@@ -51,9 +48,13 @@ class redisson_test : public ::testing::Test {
   std::shared_ptr<foreign_peer> java();
   contender our_contender(const shared_kind& kind, std::chrono::milliseconds ttl = usual_ttl) const;
   contender their_contender(const shared_kind& kind, const std::string& thread = "main");
-  contender their_contender(std::shared_ptr<foreign_peer> peer, const shared_kind& kind) const;
+  static contender their_contender(std::shared_ptr<foreign_peer> peer, const shared_kind& kind,
+                                   const std::string& thread = "main");
 
-  contest contest_;
+  contest contest_{
+      "local n = redis.call('HLEN', 'holdfast_wait:{my}') + redis.call('LLEN', 'redisson_lock_queue:{my}') "
+      "for _, c in ipairs(redis.call('PUBSUB', 'CHANNELS', '*{my}*')) do "
+      "n = n + redis.call('PUBSUB', 'NUMSUB', c)[2] end return n"};
   std::string url_options;
   std::vector<std::string> documented{"redisson_lock_token:", "holdfast_kind:", "holdfast_done:"};
 
