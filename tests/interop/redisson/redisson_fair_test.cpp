@@ -37,9 +37,13 @@ TEST_P(redisson_fair, who_gives_up_on_either_side_leaves_the_queue) {
   holder.acquire();
   contender theirs = their_contender(fair);
   contender us = our_contender(fair);
+  const auto nobody_queues = [&] {
+    return server().command({"EXISTS", "redisson_lock_queue:{my}", "redisson_lock_timeout:{my}"}) == ":0";
+  };
   EXPECT_EQ(theirs.ask("acquire fair my wait=300"), "busy");
+  EXPECT_TRUE(eventually(nobody_queues, promised_second));
   EXPECT_TRUE(us.ask("acquire mutex my order=fifo wait=300").starts_with("error 1 "));
-  EXPECT_EQ(server().command({"EXISTS", "redisson_lock_queue:{my}", "redisson_lock_timeout:{my}"}), ":0");
+  EXPECT_TRUE(eventually(nobody_queues, promised_second));
   holder.release();
 }
 

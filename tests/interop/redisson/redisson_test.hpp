@@ -15,6 +15,7 @@ namespace holdfast::testing {
 /// The releases of Redisson that are tested, as a GoogleTest parameter, and how one is named.
 std::vector<std::string> redisson_versions();
 std::string version_label(const std::string& version);
+inline bool has_nonreentrant(const std::string& version) { return version >= "4.4"; }
 
 /// A kind of lock that both sides have.
 struct shared_kind {
@@ -41,7 +42,6 @@ class redisson_test : public ::testing::Test {
   const redis_server& server() const { return contest_.server(); }
   std::string url() const { return server().url() + url_options; }
   holdfast::client ours(std::chrono::milliseconds ttl = usual_ttl) const;
-  bool has_nonreentrant() const { return version_ >= "4.4"; }
 
   std::shared_ptr<foreign_peer> start_java(std::chrono::milliseconds ttl = usual_ttl) const;
   /// The Java program of this test, started when it is first asked for.
