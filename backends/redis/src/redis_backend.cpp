@@ -65,6 +65,7 @@ redis_backend::redis_backend(settings where, spi::runtime& engine)
       uuid_(random_uuid()),
       who_(describe(engine.who())),
       courier_(where_, engine),
+      witnesses_(witnesses::wanted_by(where_, engine)),
       // They are called on the reactor thread, which ends before this does.
       ears_(std::make_shared<ears>(where_, engine,
                                    ears::callbacks{[this](auto channel, auto payload) { on_message(channel, payload); },
@@ -146,6 +147,7 @@ void redis_backend::enter(const spi::entry_request& request, spi::completion<spi
     return done(failure{errc::invalid_argument, "'" + c.name + "': " + std::to_string(c.permits) +
                                                     " permits asked for where there are " + std::to_string(c.limit)});
   }
+  done = witnesses::before(witnesses_, *this, c, std::move(done));
   std::string who = owner(c);
   if (const auto why = tickets_.refusal(who)) {
     tickets_.close(who);
@@ -275,7 +277,8 @@ void redis_backend::on_grant(std::string_view letter) {
   grant.tokens = static_cast<std::uint32_t>(number(word(letter)));
   const auto ttl = std::chrono::milliseconds(number(word(letter)));
   grant.expires = clock_.when(number(word(letter)), engine_.now()) + ttl;
-  if (tickets_.wake(who, grant)) return;
+  // What must have witnesses is looked for by who waits for it, and found: its look is what asks them.
+  if (tickets_.wake(who, witnesses_ ? spi::wake(spi::look_again{}) : spi::wake(grant))) return;
   // Whom it is for has given up meanwhile, or was never here.
   const auto kind = word(letter);
   const auto hex = word(letter);
@@ -304,6 +307,15 @@ void redis_backend::leave(const spi::claim& ours, spi::caller from, spi::complet
 }
 
 void redis_backend::convert(const spi::claim& held, spi::access to, spi::caller from, spi::completion<bool> done) {
+  if (to == spi::access::shared) return change_access(held, to, from, std::move(done));
+  auto back = [this, held](spi::completion<bool> undone) {
+    change_access(held, spi::access::shared, spi::caller::must_not_block, std::move(undone));
+  };
+  change_access(held, to, from, witnesses::before(witnesses_, held.name, std::move(back), std::move(done)));
+}
+
+void redis_backend::change_access(const spi::claim& held, spi::access to, spi::caller from,
+                                  spi::completion<bool> done) {
   auto arguments = claim_arguments(held);
   arguments.emplace_back(to == spi::access::exclusive ? "x" : "s");
   run(scripts::all().convert, lock_keys(held.name), std::move(arguments), from,
@@ -319,6 +331,7 @@ void redis_backend::raise(const spi::claim& held, fencing_token floor, spi::call
   if (floor.value() > greatest)
     return done(
         failure{errc::unsupported, "Redis keeps tokens up to 2^53; " + std::to_string(floor.value()) + " is greater"});
+  done = witnesses::before(witnesses_, held.name, nullptr, std::move(done));
   auto arguments = claim_arguments(held);
   arguments.push_back(std::to_string(floor.value()));
   run(scripts::all().raise, lock_keys(held.name), std::move(arguments), from,

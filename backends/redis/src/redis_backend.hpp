@@ -6,6 +6,7 @@
 #include "server_clock.hpp"
 #include "settings.hpp"
 #include "tickets.hpp"
+#include "witnesses.hpp"
 
 #include <holdfast/backend.hpp>
 
@@ -67,6 +68,7 @@ class redis_backend final : public spi::backend {
   void enter_now(const spi::entry_request& request, bool queue, spi::completion<spi::entry_result> done);
   result<spi::entry_result> settle(const spi::entry_request& request, const reply& said, spi::time_point sent);
   spi::busy busy_until(const reply& said) const;
+  void change_access(const spi::claim& held, spi::access to, spi::caller from, spi::completion<bool> done);
   void hear_others(const spi::claim& c, const std::string& who);
   void hush(const std::string& channel);
   void on_message(std::string_view channel, std::string_view payload);
@@ -78,6 +80,7 @@ class redis_backend final : public spi::backend {
   const std::string uuid_;
   const std::string who_;
   courier courier_;
+  const std::shared_ptr<witnesses> witnesses_;  // null: none are asked for
   const std::shared_ptr<ears> ears_;
   const std::shared_ptr<observers> observers_;
   server_clock clock_;

@@ -3,6 +3,7 @@
 #include <holdfast/result.hpp>
 #include <holdfast/uri.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -23,8 +24,11 @@ struct settings {
   std::string password;
   unsigned database = 0;
   token_source tokens = token_source::hybrid;
+  unsigned replicas = 0;  ///< How many must have a grant before it counts.
+  std::chrono::nanoseconds replicas_timeout = std::chrono::seconds(1);  ///< How long they may take.
 
-  /// redis://[user:password@]host[:port][/db], redis+unix:///path.sock?db=N; options tokens=, password-file=.
+  /// redis://[user:password@]host[:port][/db], redis+unix:///path.sock?db=N; options tokens=, password-file=,
+  /// replicas=, replicas-timeout=.
   /// errc::invalid_argument names the part that is wrong.
   static result<settings> from(uri where);
 
