@@ -43,12 +43,26 @@ result<void> read_replicas(uri& where, settings& out) {
   return {};
 }
 
+result<void> read_layout(uri& where, settings& out) {
+  const auto layout = where.take("layout");
+  const auto prefix = where.take("prefix");
+  if (layout && *layout != "redisson" && *layout != "plain")
+    return wrong("layout='" + *layout + "' is neither 'redisson' nor 'plain'");
+  if (layout == "plain") out.layout = key_layout::plain;
+  if (prefix && out.layout != key_layout::plain) return wrong("a prefix needs layout=plain");
+  if (out.tokens == token_source::redisson && out.layout == key_layout::plain)
+    return wrong("tokens=redisson needs Redisson's layout; leave out layout=plain");
+  out.prefix = prefix.value_or("");
+  return {};
+}
+
 result<void> read_options(uri& where, settings& out) {
   if (auto tokens = where.take("tokens")) {
     if (*tokens != "hybrid" && *tokens != "redisson")
       return wrong("tokens='" + *tokens + "' is neither 'hybrid' nor 'redisson'");
     out.tokens = *tokens == "redisson" ? token_source::redisson : token_source::hybrid;
   }
+  if (auto good = read_layout(where, out); !good) return good;
   if (auto file = where.take("password-file")) {
     if (!where.password.empty()) return wrong("there is a password and a password-file");
     auto secret = secret_in(*file);
@@ -96,10 +110,8 @@ result<settings> settings::from(uri where) {
   const bool local = where.scheme == "redis+unix";
   if (auto good = local ? read_unix(where, out) : read_tcp(where, out); !good) return good.error();
   if (!out.user.empty() && out.password.empty()) return wrong("there is a user without a password");
-  if (auto good = where.expect_no_more_options(local ? "db, password-file, replicas, replicas-timeout, tokens"
-                                                     : "password-file, replicas, replicas-timeout, tokens");
-      !good)
-    return good.error();
+  const std::string known = "layout, password-file, prefix, replicas, replicas-timeout, tokens";
+  if (auto good = where.expect_no_more_options(local ? "db, " + known : known); !good) return good.error();
   return out;
 }
 
