@@ -14,7 +14,7 @@ result<std::unique_ptr<spi::backend>> make(uri where, spi::runtime& engine) {
 
 [[maybe_unused]] const bool registered = [] {
   for (const char* scheme : {"redis", "redis+unix"}) {
-    spi::register_backend({scheme, make, redis::redis_backend::can,
+    spi::register_backend({scheme, make, redis::layout({}).supports(),
                            "one Redis or Valkey server, in Redisson's layout; a dead holder's lock ends with its ttl"});
   }
   return true;

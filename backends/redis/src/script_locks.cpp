@@ -101,15 +101,7 @@ if ARGV[12] == '1' then
     if score and score < wanted then call('ZADD', due, text(wanted), owner) end
     if call('HSETNX', wait, owner, compose(e, ms)) == 1 then changed() end
   else
-    rank = call('ZRANK', line, owner)
-    if not rank then
-      local last = call('ZRANGE', line, -1, -1, 'WITHSCORES')[2]
-      call('ZADD', line, text(math.max(us, (tonumber(last) or 0) + 1)), owner)
-      call('HSET', wait, owner, compose(e, ms))
-      changed()
-      rank = call('ZRANK', line, owner)
-    end
-    keep(line, 3600000)
+    rank = get_in_line(owner, e)
   end
   keep(wait, 3600000)
 end

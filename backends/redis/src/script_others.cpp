@@ -106,18 +106,8 @@ elseif kind == 'p' then
     if score and score > ms then add(owner, score - ms, 'x') end
   end
 end
-local function queue(owners)
-  for _, owner in ipairs(owners) do
-    local stored = call('HGET', wait, owner)
-    local e = stored and parse(stored)
-    if not e or waits(owner, e) then
-      waiters[#waiters + 1] = owner
-      waiters[#waiters + 1] = stored or ''
-    end
-  end
-end
-queue(call('LRANGE', list, 0, -1))
-queue(call('ZRANGE', line, 0, -1))
+tell_queue(call('LRANGE', list, 0, -1), waiters)
+tell_queue(call('ZRANGE', line, 0, -1), waiters)
 return {kind, holders, waiters}
 )lua";
 

@@ -27,19 +27,49 @@ result<std::string> secret_in(const std::string& file) {
   return line;
 }
 
+result<void> read_replicas(uri& where, settings& out) {
+  const auto count = where.take("replicas");
+  const auto limit = where.take("replicas-timeout");
+  if (limit && !count) return wrong("there is a replicas-timeout without replicas");
+  if (!count) return {};
+  const auto [end, failed] = std::from_chars(count->data(), count->data() + count->size(), out.replicas);
+  if (failed != std::errc() || end != count->data() + count->size() || out.replicas > 100)
+    return wrong("replicas='" + *count + "' is no number from 0 to 100");
+  if (!limit) return {};
+  auto time = parse_duration(*limit);
+  if (!time || *time < std::chrono::milliseconds(1))
+    return wrong("replicas-timeout='" + *limit + "' is no time; write 500ms or 1s");
+  out.replicas_timeout = *time;
+  return {};
+}
+
+result<void> read_layout(uri& where, settings& out) {
+  const auto layout = where.take("layout");
+  const auto prefix = where.take("prefix");
+  if (layout && *layout != "redisson" && *layout != "plain")
+    return wrong("layout='" + *layout + "' is neither 'redisson' nor 'plain'");
+  if (layout == "plain") out.layout = key_layout::plain;
+  if (prefix && out.layout != key_layout::plain) return wrong("a prefix needs layout=plain");
+  if (out.tokens == token_source::redisson && out.layout == key_layout::plain)
+    return wrong("tokens=redisson needs Redisson's layout; leave out layout=plain");
+  out.prefix = prefix.value_or("");
+  return {};
+}
+
 result<void> read_options(uri& where, settings& out) {
   if (auto tokens = where.take("tokens")) {
     if (*tokens != "hybrid" && *tokens != "redisson")
       return wrong("tokens='" + *tokens + "' is neither 'hybrid' nor 'redisson'");
     out.tokens = *tokens == "redisson" ? token_source::redisson : token_source::hybrid;
   }
+  if (auto good = read_layout(where, out); !good) return good;
   if (auto file = where.take("password-file")) {
     if (!where.password.empty()) return wrong("there is a password and a password-file");
     auto secret = secret_in(*file);
     if (!secret) return secret.error();
     out.password = std::move(*secret);
   }
-  return {};
+  return read_replicas(where, out);
 }
 
 result<void> read_tcp(const uri& where, settings& out) {
@@ -80,8 +110,8 @@ result<settings> settings::from(uri where) {
   const bool local = where.scheme == "redis+unix";
   if (auto good = local ? read_unix(where, out) : read_tcp(where, out); !good) return good.error();
   if (!out.user.empty() && out.password.empty()) return wrong("there is a user without a password");
-  if (auto good = where.expect_no_more_options(local ? "db, password-file, tokens" : "password-file, tokens"); !good)
-    return good.error();
+  const std::string known = "layout, password-file, prefix, replicas, replicas-timeout, tokens";
+  if (auto good = where.expect_no_more_options(local ? "db, " + known : known); !good) return good.error();
   return out;
 }
 

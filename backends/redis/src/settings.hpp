@@ -3,6 +3,7 @@
 #include <holdfast/result.hpp>
 #include <holdfast/uri.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -14,6 +15,12 @@ enum class token_source : std::uint8_t {
   redisson,  ///< Redisson's plain counter.
 };
 
+/// What a lock looks like to others.
+enum class key_layout : std::uint8_t {
+  redisson,  ///< As Redisson's.
+  plain,     ///< One string, set if it is not there: as redsync's, redis-py's and node-redlock's.
+};
+
 /// What a URL says.
 struct settings {
   std::string host;
@@ -23,9 +30,13 @@ struct settings {
   std::string password;
   unsigned database = 0;
   token_source tokens = token_source::hybrid;
+  key_layout layout = key_layout::redisson;
+  std::string prefix;     ///< layout=plain: what its keys begin with.
+  unsigned replicas = 0;  ///< How many must have a grant before it counts.
+  std::chrono::nanoseconds replicas_timeout = std::chrono::seconds(1);  ///< How long they may take.
 
-  /// redis://[user:password@]host[:port][/db], redis+unix:///path.sock?db=N; options tokens=, password-file=.
-  /// errc::invalid_argument names the part that is wrong.
+  /// redis://[user:password@]host[:port][/db], redis+unix:///path.sock?db=N; options tokens=, layout=, prefix=,
+  /// password-file=, replicas=, replicas-timeout=. errc::invalid_argument names the part that is wrong.
   static result<settings> from(uri where);
 
   /// As errors and logs name it; never the password.
