@@ -50,7 +50,7 @@ void contest::expect_freed_by_ttl(contender& holder, contender& waiter, const st
   holder.acquire();
   let_wait(waiter);
   holder.kill();
-  somebody_was_killed_ = true;
+  left_alone_ = true;
   const auto killed = clock::now();
   const auto still = std::stoll(server_.command(left).substr(1));
   EXPECT_GT(still, 0);
@@ -65,7 +65,7 @@ void contest::expect_passed_over(contender& holder, contender& victim, contender
   let_wait(victim);
   let_wait(next);
   victim.kill();
-  somebody_was_killed_ = true;
+  left_alone_ = true;
   holder.release();
   next.got();
   next.release();
@@ -99,7 +99,7 @@ void contest::expect_nothing_left(const std::vector<std::string>& documented) co
     for (const auto& key : keys()) {
       const auto known = [&](const std::string& prefix) { return key.starts_with(prefix); };
       if (std::any_of(documented.begin(), documented.end(), known)) continue;
-      if (!somebody_was_killed_ || !ends_by_itself(key)) left += " " + key;
+      if (!left_alone_ || !ends_by_itself(key)) left += " " + key;
     }
     return left.empty();
   };

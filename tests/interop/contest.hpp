@@ -36,6 +36,8 @@ class contest {
   /// ours that end by themselves.
   void expect_nothing_left(const std::vector<std::string>& documented) const;
 
+  void somebody_was_forced_out() { left_alone_ = true; }
+
   /// Lets it begin to wait, until that shows.
   void let_wait(contender& waiter) const;
 
@@ -45,7 +47,7 @@ class contest {
   bool ends_by_itself(const std::string& key) const;
 
   std::string signs_;
-  mutable bool somebody_was_killed_ = false;
+  mutable bool left_alone_ = false;  ///< Somebody could not clear up.
   redis_server server_;
 };
 

@@ -36,7 +36,7 @@ class redisson_test : public ::testing::Test {
 
   explicit redisson_test(std::string version) : version_(std::move(version)) {}
   void SetUp() override;
-  /// Nothing is left but the token, what a number was made for, and answers kept for a while.
+  /// Nothing is left but the token, what a number was made for, and answers that both sides keep for a while.
   void TearDown() override;
 
   const redis_server& server() const { return contest_.server(); }
@@ -56,7 +56,8 @@ class redisson_test : public ::testing::Test {
       "for _, c in ipairs(redis.call('PUBSUB', 'CHANNELS', '*{my}*')) do "
       "n = n + redis.call('PUBSUB', 'NUMSUB', c)[2] end return n"};
   std::string url_options;
-  std::vector<std::string> documented{"redisson_lock_token:", "holdfast_kind:", "holdfast_done:"};
+  std::vector<std::string> documented{
+      "redisson_lock_token:", "redisson_unlock_latch:", "holdfast_kind:", "holdfast_done:"};
 
  private:
   std::string version_;
