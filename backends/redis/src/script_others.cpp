@@ -43,7 +43,8 @@ elseif op == 'drain' and value then
 end
 local after = op == 'drain' and (value or '0') or call('GET', raw) or '0'
 call('SET', done(hex), 'r' .. did .. ' ' .. after, 'PX', ARGV[7])
-if call('EXISTS', raw) == 1 then call('SET', mark, kind) end
+-- Whoever else takes the number away leaves the mark: it ends by itself, a day after its last use.
+if call('EXISTS', raw) == 1 then call('SET', mark, kind, 'PX', 86400000) end
 grown = op == 'set' or op == 'add'
 pass_on(message)
 return {did, after}
