@@ -43,7 +43,7 @@ class contest {
 
  private:
   long signs() const;
-  std::vector<std::string> keys() const;
+  std::vector<std::string> keys_but(const std::vector<std::string>& prefixes) const;
   bool ends_by_itself(const std::string& key) const;
 
   std::string signs_;

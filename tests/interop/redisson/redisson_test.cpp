@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <utility>
 
 namespace holdfast::testing {
 
@@ -11,6 +12,12 @@ std::string version_label(const std::string& version) {
   std::string label = "redisson_" + version;
   std::replace(label.begin(), label.end(), '.', '_');
   return label;
+}
+
+bool has_nonreentrant(const std::string& version) {
+  const int major = std::stoi(version);
+  const int minor = std::stoi(version.substr(version.find('.') + 1));
+  return std::pair(major, minor) >= std::pair(4, 4);
 }
 
 void redisson_test::SetUp() {

@@ -15,7 +15,7 @@ namespace holdfast::testing {
 /// The releases of Redisson that are tested, as a GoogleTest parameter, and how one is named.
 std::vector<std::string> redisson_versions();
 std::string version_label(const std::string& version);
-inline bool has_nonreentrant(const std::string& version) { return version >= "4.4"; }
+bool has_nonreentrant(const std::string& version);  ///< Since 4.4.
 
 /// A kind of lock that both sides have.
 struct shared_kind {
