@@ -9,10 +9,16 @@ holdfast_packages() {
   case "$1" in
     build) echo "cmake ninja-build g++ pkg-config libsqlite3-dev libhiredis-dev libssl-dev" ;;
     test) echo "libgtest-dev nlohmann-json3-dev libasio-dev sqlite3 redis-server openssl dpkg-dev procps util-linux man-db" \
-      "clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19" ;;
+      "clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19 openjdk-17-jdk-headless maven python3-venv" \
+      "$(holdfast_node)" ;;
     bench) echo "util-linux" ;;
     *) echo "holdfast_packages: no such group: $1" >&2; return 1 ;;
   esac
+}
+
+# Node.js from elsewhere brings npm along and cannot be installed beside Debian's.
+holdfast_node() {
+  command -v npm >/dev/null && command -v node >/dev/null || echo "nodejs npm"
 }
 
 holdfast_as_root() {

@@ -48,6 +48,11 @@ std::vector<std::string> environment_with(const holder_process::environment& ext
   return all;
 }
 
+std::string lock_holder() {
+  const char* given = std::getenv("HOLDFAST_LOCK_HOLDER");
+  return given != nullptr ? given : beside_this_program("lock_holder");
+}
+
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> all;
   for (std::string& s : strings) all.push_back(s.data());
@@ -61,10 +66,11 @@ std::string beside_this_program(std::string_view file) {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / file).string();
 }
 
-holder_process::holder_process(const environment& extra) {
+holder_process::holder_process(const environment& extra) : holder_process({lock_holder()}, extra) {}
+
+holder_process::holder_process(std::vector<std::string> command_line, const environment& extra)
+    : program_(std::filesystem::path(command_line.at(0)).filename().string()) {
   ::signal(SIGPIPE, SIG_IGN);  // Writing to a holder that was killed is an answer, not an end.
-  const char* given = std::getenv("HOLDFAST_LOCK_HOLDER");
-  const std::string program = given != nullptr ? given : beside_this_program("lock_holder");
   const pipe_ends commands = make_pipe();
   const pipe_ends replies = make_pipe();
 
@@ -72,10 +78,9 @@ holder_process::holder_process(const environment& extra) {
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, commands.read, STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, replies.write, STDOUT_FILENO);
-  std::vector<std::string> arguments{program};
   std::vector<std::string> variables = environment_with(extra);
-  const int error =
-      ::posix_spawn(&pid_, program.c_str(), &actions, nullptr, pointers(arguments).data(), pointers(variables).data());
+  const int error = ::posix_spawnp(&pid_, command_line[0].c_str(), &actions, nullptr, pointers(command_line).data(),
+                                   pointers(variables).data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(commands.read);
   ::close(replies.write);
@@ -85,7 +90,7 @@ holder_process::holder_process(const environment& extra) {
     pid_ = -1;
     ::close(to_);
     ::close(from_);
-    fail(error, "start " + program);
+    fail(error, "start " + command_line[0]);
   }
 }
 
@@ -98,7 +103,8 @@ holder_process holder_process::connected(const std::string& url, std::chrono::mi
 }
 
 holder_process::holder_process(holder_process&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
+    : program_(std::move(other.program_)),
+      pid_(std::exchange(other.pid_, -1)),
       to_(std::exchange(other.to_, -1)),
       from_(std::exchange(other.from_, -1)),
       buffer_(std::move(other.buffer_)) {}
@@ -114,7 +120,7 @@ holder_process::~holder_process() {
 
 void holder_process::tell(std::string_view command) {
   const std::string line = std::string(command) + "\n";
-  if (::write(to_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) fail(errno, "tell lock_holder");
+  if (::write(to_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) fail(errno, "tell " + program_);
 }
 
 std::optional<std::string> holder_process::buffered_line() {
@@ -132,18 +138,18 @@ std::optional<std::string> holder_process::reply_within(std::chrono::nanoseconds
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd readable{.fd = from_, .events = POLLIN, .revents = 0};
     const int ready = ::poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(0, left.count())));
-    if (ready < 0 && errno != EINTR) fail(errno, "poll lock_holder");
+    if (ready < 0 && errno != EINTR) fail(errno, "poll " + program_);
     if (ready == 0) return std::nullopt;
     std::array<char, 4096> chunk{};
     const ssize_t n = ::read(from_, chunk.data(), chunk.size());
-    if (n <= 0) throw std::runtime_error("lock_holder ended before it replied");
+    if (n <= 0) throw std::runtime_error(program_ + " ended before it replied");
     buffer_.append(chunk.data(), static_cast<std::size_t>(n));
   }
 }
 
 std::string holder_process::reply(std::chrono::nanoseconds limit) {
   if (auto line = reply_within(limit)) return *line;
-  throw std::runtime_error("lock_holder did not reply in time");
+  throw std::runtime_error(program_ + " did not reply in time");
 }
 
 std::string holder_process::ask(std::string_view command) {
@@ -158,7 +164,7 @@ std::uint64_t holder_process::granted(std::string_view command) {
 
 std::uint64_t holder_process::granted_reply() {
   const std::string answer = reply();
-  if (!answer.starts_with("granted ")) throw std::runtime_error("lock_holder was not granted it: " + answer);
+  if (!answer.starts_with("granted ")) throw std::runtime_error(program_ + " was not granted it: " + answer);
   return std::stoull(answer.substr(8));
 }
 
@@ -172,7 +178,7 @@ void holder_process::pause() {
   int status = 0;
   while (::waitpid(pid_, &status, WUNTRACED) < 0 && errno == EINTR) {
   }
-  if (!WIFSTOPPED(status)) throw std::runtime_error("lock_holder ended instead of stopping");
+  if (!WIFSTOPPED(status)) throw std::runtime_error(program_ + " ended instead of stopping");
 }
 
 void holder_process::resume() { ::kill(pid_, SIGCONT); }

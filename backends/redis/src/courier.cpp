@@ -66,4 +66,12 @@ void courier::ask(std::string_view /*key*/, const std::vector<std::string_view>&
   link_->send(std::move(command), only(without_errors(std::move(told))), from);
 }
 
+void courier::ask_in_turn(std::string_view /*key*/, const std::vector<std::vector<std::string_view>>& commands,
+                          std::vector<link::answer> answers) {
+  std::string bytes;
+  for (const auto& words : commands) append_command(bytes, words);
+  for (auto& told : answers) told = without_errors(std::move(told));
+  link_->send(std::move(bytes), std::move(answers), spi::caller::must_not_block);
+}
+
 }  // namespace holdfast::redis

@@ -38,6 +38,9 @@ class courier {
   void run(std::vector<errand> all, spi::caller from);
   /// A single command about `key`. An error the server replies is told as a failure.
   void ask(std::string_view key, const std::vector<std::string_view>& words, spi::caller from, link::answer told);
+  /// Several commands about `key`, one behind the other on one connection. Does not block.
+  void ask_in_turn(std::string_view key, const std::vector<std::vector<std::string_view>>& commands,
+                   std::vector<link::answer> answers);
 
  private:
   const std::shared_ptr<link> link_;

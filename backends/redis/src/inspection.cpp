@@ -11,12 +11,6 @@ namespace holdfast::redis {
 
 namespace {
 
-std::vector<std::string> patterns_for(const std::string& prefix) {
-  auto all = own_key_patterns(prefix);
-  all.push_back(name_pattern(prefix));
-  return all;
-}
-
 std::string_view cut(std::string_view& rest, char at) {
   const auto end = rest.find(at);
   const auto first = rest.substr(0, end);
@@ -73,38 +67,39 @@ std::optional<entry> entry_of(const std::string& name, const reply& said) {
   return shown;
 }
 
-inspection::inspection(courier& by, std::string prefix, describer describe, spi::completion<std::vector<entry>> done)
+inspection::inspection(courier& by, const layout& where, std::string prefix, describer describe,
+                       spi::completion<std::vector<entry>> done)
     : courier_(by),
       prefix_(std::move(prefix)),
       describe_(std::move(describe)),
-      patterns_(patterns_for(prefix_)),
+      layout_(where),
+      trails_(where.trails(prefix_)),
       done_(std::move(done)) {}
 
 void inspection::start() { scan(0, "0"); }
 
-void inspection::scan(std::size_t pattern, const std::string& cursor) {
-  if (pattern == patterns_.size()) return ask();
-  std::vector<std::string_view> words{"SCAN", cursor, "MATCH", patterns_[pattern], "COUNT", "1000"};
-  if (pattern + 1 == patterns_.size()) words.insert(words.end(), {"TYPE", "hash"});
-  courier_.ask({}, words, spi::caller::must_not_block, [self = shared_from_this(), pattern](const result<reply>& said) {
+void inspection::scan(std::size_t trail, const std::string& cursor) {
+  if (trail == trails_.size()) return ask();
+  std::vector<std::string_view> words{"SCAN", cursor, "MATCH", trails_[trail].pattern, "COUNT", "1000"};
+  if (!trails_[trail].type.empty()) words.insert(words.end(), {"TYPE", trails_[trail].type});
+  courier_.ask({}, words, spi::caller::must_not_block, [self = shared_from_this(), trail](const result<reply>& said) {
     if (!said) return self->fail(said.error());
-    self->on_page(pattern, *said);
+    self->on_page(trail, *said);
   });
 }
 
-void inspection::on_page(std::size_t pattern, const reply& page) {
+void inspection::on_page(std::size_t trail, const reply& page) {
   const reply keys = page.at(1);
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto key = keys.at(i).text();
-    auto name = pattern + 1 == patterns_.size() ? std::string(key) : name_of(key).value_or("");
-    if (name.starts_with("holdfast_") && pattern + 1 == patterns_.size()) continue;
-    if (!name.empty() && name.starts_with(prefix_)) names_.insert(std::move(name));
+    const auto lock = trails_[trail].lock_key(keys.at(i).text());
+    auto name = lock ? layout_.name_of(*lock) : std::nullopt;
+    if (name && name->starts_with(prefix_)) names_.insert(std::move(*name));
   }
   const std::string cursor(page.at(0).text());
   if (cursor == "0")
-    scan(pattern + 1, "0");
+    scan(trail + 1, "0");
   else
-    scan(pattern, cursor);
+    scan(trail, cursor);
 }
 
 void inspection::ask() {
@@ -151,10 +146,10 @@ void inspection::fail(const failure& why) {
 
 void redis_backend::inspect(const std::string& prefix, spi::completion<std::vector<entry>> done) {
   const auto describe = [this](const std::string& name, link::answer told) {
-    run(scripts::all().describe, lock_keys(name), arguments(spi::kind::mutex, name), spi::caller::must_not_block,
+    run(layout_.run().describe, layout_.keys(name), arguments(spi::kind::mutex, name), spi::caller::must_not_block,
         std::move(told));
   };
-  std::make_shared<inspection>(courier_, prefix, describe, std::move(done))->start();
+  std::make_shared<inspection>(courier_, layout_, prefix, describe, std::move(done))->start();
 }
 
 }  // namespace holdfast::redis

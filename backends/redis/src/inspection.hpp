@@ -1,6 +1,7 @@
 #pragma once
 
 #include "courier.hpp"
+#include "layout.hpp"
 
 #include <holdfast/backend.hpp>
 
@@ -19,12 +20,13 @@ class inspection : public std::enable_shared_from_this<inspection> {
   /// Asks the server about one name: the answer of the script `describe`.
   using describer = std::function<void(const std::string& name, link::answer told)>;
 
-  inspection(courier& by, std::string prefix, describer describe, spi::completion<std::vector<entry>> done);
+  inspection(courier& by, const layout& where, std::string prefix, describer describe,
+             spi::completion<std::vector<entry>> done);
   void start();
 
  private:
-  void scan(std::size_t pattern, const std::string& cursor);
-  void on_page(std::size_t pattern, const reply& page);
+  void scan(std::size_t trail, const std::string& cursor);
+  void on_page(std::size_t trail, const reply& page);
   void ask();
   void on_entry(const std::string& name, const reply& said);
   void one_less();
@@ -33,7 +35,8 @@ class inspection : public std::enable_shared_from_this<inspection> {
   courier& courier_;
   const std::string prefix_;
   const describer describe_;
-  const std::vector<std::string> patterns_;  // the last finds the locks themselves
+  const layout& layout_;
+  const std::vector<layout::trail> trails_;
   spi::completion<std::vector<entry>> done_;
 
   std::mutex mutex_;  // answers may come on more than one thread

@@ -6,8 +6,6 @@ namespace holdfast::redis {
 
 namespace {
 
-constexpr std::string_view held_prefix = "holdfast_held:";
-
 /// Everything a glob reads differently, taken literally.
 std::string literal(std::string_view text) {
   std::string out;
@@ -43,17 +41,21 @@ std::vector<std::string> lock_keys(const std::string& name) {
 }
 
 std::optional<std::string> name_of(std::string_view key) {
-  if (!key.starts_with("holdfast_held:") && !key.starts_with("holdfast_wait:")) return std::nullopt;
-  key.remove_prefix(held_prefix.size());
-  if (key.starts_with(':')) return std::string(key.substr(1));
-  if (key.size() < 2 || !key.starts_with('{') || !key.ends_with('}')) return std::nullopt;
-  return std::string(key.substr(1, key.size() - 2));
+  for (const std::string_view start : {"holdfast_held:", "holdfast_wait:", "holdfast_plain_wait:"}) {
+    if (!key.starts_with(start)) continue;
+    key.remove_prefix(start.size());
+    if (key.starts_with(':')) return std::string(key.substr(1));
+    if (key.size() < 2 || !key.starts_with('{') || !key.ends_with('}')) return std::nullopt;
+    return std::string(key.substr(1, key.size() - 2));
+  }
+  return std::nullopt;
 }
 
-std::vector<std::string> own_key_patterns(const std::string& prefix) {
+std::vector<std::string> own_key_patterns(std::string_view what, const std::string& prefix) {
   // A prefix without a brace may go on with one: both spellings.
-  std::vector<std::string> all{"holdfast_[hw][ea][li][dt]::" + literal(prefix) + "*"};
-  if (prefix.find('{') == std::string::npos) all.push_back("holdfast_[hw][ea][li][dt]:{" + literal(prefix) + "*");
+  const std::string start = "holdfast_" + std::string(what);
+  std::vector<std::string> all{start + "::" + literal(prefix) + "*"};
+  if (prefix.find('{') == std::string::npos) all.push_back(start + ":{" + literal(prefix) + "*");
   return all;
 }
 

@@ -17,11 +17,12 @@ std::string tag_of(const std::string& name);
 std::vector<std::string> lock_keys(const std::string& name);
 /// A key of ours beside a name. Unlike Redisson's, those of `a` and `{a}` differ.
 std::string own_key(std::string_view what, const std::string& name);
-/// The name a key of ours stands beside; nullopt: it is none.
+/// The name one of those by which names are found stands beside; nullopt: it is none.
 std::optional<std::string> name_of(std::string_view key);
 
-/// A glob that matches keys of ours beside names with this prefix, or the names themselves.
-std::vector<std::string> own_key_patterns(const std::string& prefix);
+/// Globs that match keys of ours beside names with this prefix (`what` as own_key has it, or a glob of those), or the
+/// names themselves.
+std::vector<std::string> own_key_patterns(std::string_view what, const std::string& prefix);
 std::string name_pattern(const std::string& prefix);
 
 char letter(spi::kind k) noexcept;

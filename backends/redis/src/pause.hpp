@@ -6,14 +6,21 @@
 
 namespace holdfast::redis {
 
+/// Between half of `whole` and all of it.
+inline std::chrono::nanoseconds jittered(std::chrono::nanoseconds whole) {
+  thread_local std::minstd_rand random{std::random_device{}()};
+  return whole / 2 +
+         std::chrono::nanoseconds(std::uniform_int_distribution<std::int64_t>(0, whole.count() / 2)(random));
+}
+
 /// How long to wait before another attempt to connect: up to a second, with jitter, so that a thousand clients of a
 /// server that comes back do not come at once.
 inline std::chrono::nanoseconds pause_before_dialling(unsigned failures) {
   using namespace std::chrono_literals;
-  thread_local std::minstd_rand random{std::random_device{}()};
-  const std::chrono::nanoseconds whole = std::min<std::chrono::nanoseconds>(10ms * (1U << std::min(failures, 7U)), 1s);
-  return whole / 2 +
-         std::chrono::nanoseconds(std::uniform_int_distribution<std::int64_t>(0, whole.count() / 2)(random));
+  return jittered(std::min<std::chrono::nanoseconds>(10ms * (1U << std::min(failures, 7U)), 1s));
 }
+
+/// How long what others hold, who do not tell when they free it, goes unseen.
+inline std::chrono::nanoseconds pause_before_looking() { return jittered(std::chrono::milliseconds(50)); }
 
 }  // namespace holdfast::redis

@@ -1,6 +1,7 @@
 #include "redis_backend.hpp"
 
 #include "keys.hpp"
+#include "pause.hpp"
 #include "redis_error.hpp"
 
 #include <algorithm>
@@ -64,10 +65,12 @@ result<std::unique_ptr<spi::backend>> redis_backend::open(settings where, spi::r
 
 redis_backend::redis_backend(settings where, spi::runtime& engine, link::on_introduced introduced)
     : where_(std::move(where)),
+      layout_(where_),
       engine_(engine),
       uuid_(random_uuid()),
       who_(describe(engine.who())),
       courier_(where_, engine, std::move(introduced)),
+      witnesses_(witnesses::wanted_by(where_, engine)),
       // They are called on the reactor thread, which ends before this does.
       ears_(std::make_shared<ears>(where_, engine,
                                    ears::callbacks{[this](auto channel, auto payload) { on_message(channel, payload); },
@@ -86,7 +89,8 @@ void redis_backend::follow_master() {
 }
 
 std::string redis_backend::identity() const {
-  return "redis:" + where_.shown() + "/" + std::to_string(where_.database);
+  const std::string server = "redis:" + where_.shown() + "/" + std::to_string(where_.database);
+  return where_.layout == key_layout::plain ? server + "?plain=" + where_.prefix : server;
 }
 
 std::string redis_backend::owner(const spi::claim& c) const { return owner_of(uuid_, c.id); }
@@ -163,6 +167,7 @@ void redis_backend::enter_at(const spi::entry_request& request, std::uint64_t pl
     return done(failure{errc::invalid_argument, "'" + c.name + "': " + std::to_string(c.permits) +
                                                     " permits asked for where there are " + std::to_string(c.limit)});
   }
+  done = witnesses::before(witnesses_, *this, c, std::move(done));
   std::string who = owner(c);
   if (const auto why = tickets_.refusal(who)) {
     tickets_.close(who);
@@ -188,7 +193,7 @@ void redis_backend::enter_now(const spi::entry_request& request, std::uint64_t p
   auto arguments = entry_arguments(request, place, who, queue);
   if (queue) tickets_.open(who, public_channel(request.claim.kind, request.claim.name), request.claim.kind);
   const auto sent = engine_.now();
-  run(scripts::all().enter, lock_keys(request.claim.name), std::move(arguments), request.caller,
+  run(layout_.run().enter, layout_.keys(request.claim.name), std::move(arguments), request.caller,
       [this, request, queue, sent, who = std::move(who), done = std::move(done)](result<reply> said) mutable {
         if (!said) {
           // Somewhere in the script: what it wrote before is taken back. (Without an answer the engine does that.)
@@ -200,7 +205,7 @@ void redis_backend::enter_now(const spi::entry_request& request, std::uint64_t p
         }
         auto outcome = settle(request, *said, sent);
         const bool waits = outcome && std::holds_alternative<spi::busy>(*outcome);
-        if (queue && waits && said->at(3).integer() == 1) hear_others(request.claim, who);
+        if (queue && waits && layout_.others_publish() && said->at(3).integer() == 1) hear_others(request.claim, who);
         if (!outcome) tickets_.close(who);
         if (outcome && !waits) tickets_.settle(who);
         if (queue && !waits) {
@@ -238,12 +243,14 @@ result<spi::entry_result> redis_backend::settle(const spi::entry_request& reques
 
 /// The first in line looks when the holder's time ends, those behind a little later: by then it has it. And all look
 /// now and then, the first of them every second: whoever got it meanwhile may have a shorter time, and a message may
-/// have been lost.
+/// have been lost. Where others tell nobody what they free, they are looked at every 50 ms at the latest.
 spi::busy redis_backend::busy_until(const reply& said) const {
   const auto ends = std::chrono::milliseconds(said.at(1).integer());
   const auto rank = std::clamp<std::int64_t>(said.at(2).integer(), 0, 100);
-  const auto seldom = std::min<std::chrono::milliseconds>(1s * (rank + 1), 15s);
-  const auto wait = ends >= 0ms ? std::min<std::chrono::milliseconds>(ends + 1ms + 50ms * rank, seldom) : seldom;
+  const bool unheard = said.at(3).integer() == 1 && !layout_.others_publish();
+  const std::chrono::nanoseconds step = unheard ? pause_before_looking() : 1s;
+  const auto seldom = std::min<std::chrono::nanoseconds>(step * (rank + 1), 15s);
+  const auto wait = ends >= 0ms ? std::min<std::chrono::nanoseconds>(ends + 1ms + 50ms * rank, seldom) : seldom;
   return {engine_.now() + wait};
 }
 
@@ -269,7 +276,10 @@ void redis_backend::watch(const spi::claim& queued, spi::completion<spi::wake> d
 
 void redis_backend::on_message(std::string_view channel, std::string_view payload) {
   if (channel.starts_with("holdfast_client:")) return on_letter(payload);
-  if (channel == event_channel) return observers_->tell(payload);
+  if (channel == event_channel) {
+    if (const auto name = layout_.name_of(payload)) observers_->tell(*name);
+    return;
+  }
   const auto ours = channel.find(":" + uuid_ + ":");
   if (ours != channel.npos) return void(tickets_.wake(std::string(channel.substr(ours + 1)), spi::look_again{}));
   if (payload.size() > 1 && payload.front() == '0') return;  // from one of us: the line was served
@@ -293,7 +303,8 @@ void redis_backend::on_grant(std::string_view letter) {
   grant.tokens = static_cast<std::uint32_t>(number(word(letter)));
   const auto ttl = std::chrono::milliseconds(number(word(letter)));
   grant.expires = clock_.when(number(word(letter)), engine_.now()) + ttl;
-  if (tickets_.wake(who, grant)) return;
+  // What must have witnesses is looked for by who waits for it, and found: its look is what asks them.
+  if (tickets_.wake(who, witnesses_ ? spi::wake(spi::look_again{}) : spi::wake(grant))) return;
   // Whom it is for has given up meanwhile, or was never here.
   const auto kind = word(letter);
   const auto hex = word(letter);
@@ -302,7 +313,7 @@ void redis_backend::on_grant(std::string_view letter) {
   if (unwanted.kind == spi::kind::latch || hex.size() != 32) return;
   unwanted.id = id_of(hex);
   unwanted.permits = static_cast<std::uint32_t>(number(word(letter)));
-  unwanted.name = letter;
+  unwanted.name = layout_.name_of(letter).value_or("");
   leave(unwanted, spi::caller::must_not_block, [](const result<bool>&) {});
 }
 
@@ -310,7 +321,7 @@ void redis_backend::leave(const spi::claim& ours, spi::caller from, spi::complet
   auto arguments = claim_arguments(ours);
   std::string who = arguments[3];
   arguments.push_back(std::to_string(ours.permits));
-  run(scripts::all().leave, lock_keys(ours.name), std::move(arguments), from,
+  run(layout_.run().leave, layout_.keys(ours.name), std::move(arguments), from,
       [this, who = std::move(who), channel = public_channel(ours.kind, ours.name),
        done = std::move(done)](result<reply> said) mutable {
         // Also without an answer: nobody waits for it any more.
@@ -340,9 +351,18 @@ void redis_backend::yield(const spi::claim& held, std::uint64_t place, spi::comp
 }
 
 void redis_backend::convert(const spi::claim& held, spi::access to, spi::caller from, spi::completion<bool> done) {
+  if (to == spi::access::shared) return change_access(held, to, from, std::move(done));
+  auto back = [this, held](spi::completion<bool> undone) {
+    change_access(held, spi::access::shared, spi::caller::must_not_block, std::move(undone));
+  };
+  change_access(held, to, from, witnesses::before(witnesses_, held.name, std::move(back), std::move(done)));
+}
+
+void redis_backend::change_access(const spi::claim& held, spi::access to, spi::caller from,
+                                  spi::completion<bool> done) {
   auto arguments = claim_arguments(held);
   arguments.emplace_back(to == spi::access::exclusive ? "x" : "s");
-  run(scripts::all().convert, lock_keys(held.name), std::move(arguments), from,
+  run(layout_.run().convert, layout_.keys(held.name), std::move(arguments), from,
       [done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());
         if (said->integer() < 0) return done(failure{errc::lost, "the store does not know this lease any more"});
@@ -355,9 +375,10 @@ void redis_backend::raise(const spi::claim& held, fencing_token floor, spi::call
   if (floor.value() > greatest)
     return done(
         failure{errc::unsupported, "Redis keeps tokens up to 2^53; " + std::to_string(floor.value()) + " is greater"});
+  done = witnesses::before(witnesses_, held.name, nullptr, std::move(done));
   auto arguments = claim_arguments(held);
   arguments.push_back(std::to_string(floor.value()));
-  run(scripts::all().raise, lock_keys(held.name), std::move(arguments), from,
+  run(layout_.run().raise, layout_.keys(held.name), std::move(arguments), from,
       [done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());
         if (said->integer() < 0) return done(failure{errc::lost, "the store does not know this lease any more"});
@@ -366,7 +387,7 @@ void redis_backend::raise(const spi::claim& held, fencing_token floor, spi::call
 }
 
 void redis_backend::evict(const std::string& name, spi::completion<bool> done) {
-  run(scripts::all().evict, lock_keys(name), arguments(spi::kind::mutex, name), spi::caller::must_not_block,
+  run(layout_.run().evict, layout_.keys(name), arguments(spi::kind::mutex, name), spi::caller::must_not_block,
       [name, done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());
         if (said->integer() < 0)

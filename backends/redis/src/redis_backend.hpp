@@ -2,11 +2,13 @@
 
 #include "courier.hpp"
 #include "ears.hpp"
+#include "layout.hpp"
 #include "master_watch.hpp"
 #include "observers.hpp"
 #include "server_clock.hpp"
 #include "settings.hpp"
 #include "tickets.hpp"
+#include "witnesses.hpp"
 
 #include <holdfast/backend.hpp>
 
@@ -19,19 +21,17 @@ namespace holdfast::redis {
 /// The refusal of a name that is in other use; `present` is the letter the scripts tell.
 failure other_kind(const std::string& name, spi::kind wanted, std::string_view present);
 
-/// One Redis server in Redisson's layout. Every operation is one script; see script_text.hpp.
+/// One Redis server, in one of the layouts. Every operation is one script; see script_text.hpp.
 ///
 /// Thread safety: safe.
 class redis_backend final : public spi::backend {
  public:
-  static constexpr spi::capabilities can{true, true, true, true, true, true, true, true, true};
-
   /// Blocks at most connect_timeout.
   static result<std::unique_ptr<spi::backend>> open(settings where, spi::runtime& engine);
   redis_backend(settings where, spi::runtime& engine, link::on_introduced introduced = {});
   result<void> open_link() { return courier_.open(); }
 
-  spi::capabilities supports() const noexcept override { return can; }
+  spi::capabilities supports() const noexcept override { return layout_.supports(); }
   std::string identity() const override;
 
   void enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) override;
@@ -81,6 +81,7 @@ class redis_backend final : public spi::backend {
                  spi::completion<spi::entry_result> done);
   result<spi::entry_result> settle(const spi::entry_request& request, const reply& said, spi::time_point sent);
   spi::busy busy_until(const reply& said) const;
+  void change_access(const spi::claim& held, spi::access to, spi::caller from, spi::completion<bool> done);
   void hear_others(const spi::claim& c, const std::string& who);
   void hush(const std::string& channel);
   void on_message(std::string_view channel, std::string_view payload);
@@ -88,10 +89,12 @@ class redis_backend final : public spi::backend {
   void on_grant(std::string_view letter);
 
   const settings where_;
+  const layout layout_;
   spi::runtime& engine_;
   const std::string uuid_;
   const std::string who_;
   courier courier_;
+  const std::shared_ptr<witnesses> witnesses_;  // null: none are asked for
   const std::shared_ptr<ears> ears_;
   const std::shared_ptr<observers> observers_;
   std::shared_ptr<master_watch> master_watch_;  // behind sentinels

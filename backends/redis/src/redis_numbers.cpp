@@ -62,7 +62,7 @@ void redis_backend::renew_from(const std::vector<spi::claim>& held, spi::caller 
   words owners;
   const auto flush = [&] {
     if (mutexes.empty()) return;
-    add(scripts::all().renew_mutexes, std::move(keys), std::move(owners), [state, mutexes](const result<reply>& said) {
+    add(layout_.run().renew_mutexes, std::move(keys), std::move(owners), [state, mutexes](const result<reply>& said) {
       for (std::size_t i = 0; said && i < mutexes.size(); ++i) state->settle(mutexes[i], said->at(i));
       state->one_less();
     });
@@ -75,8 +75,8 @@ void redis_backend::renew_from(const std::vector<spi::claim>& held, spi::caller 
     state->outcomes[i].expires = sent + std::chrono::duration_cast<std::chrono::milliseconds>(c.ttl);
     if (c.kind == spi::kind::mutex) {
       mutexes.push_back(i);
-      keys.push_back(c.name);
-      keys.push_back(own_key("held", c.name));
+      const auto all = layout_.keys(c.name);
+      keys.insert(keys.end(), all.begin(), all.begin() + 2);
       owners.push_back(owner(c));
       owners.push_back(milliseconds(c));
       if (mutexes.size() == renewed_at_once) flush();
@@ -85,7 +85,7 @@ void redis_backend::renew_from(const std::vector<spi::claim>& held, spi::caller 
     auto args = claim_arguments(c);
     args.push_back(std::to_string(c.permits));
     args.push_back(milliseconds(c));
-    add(scripts::all().renew, lock_keys(c.name), std::move(args), [state, i](const result<reply>& said) {
+    add(layout_.run().renew, layout_.keys(c.name), std::move(args), [state, i](const result<reply>& said) {
       if (said) state->settle(i, *said);
       state->one_less();
     });
@@ -102,7 +102,7 @@ void redis_backend::count(const spi::count_request& request, spi::caller from, s
   args.emplace_back(word_of(request.what));
   args.push_back(std::to_string(request.amount));
   args.push_back(memory());
-  run(scripts::all().count, lock_keys(request.name), std::move(args), from,
+  run(layout_.run().count, layout_.keys(request.name), std::move(args), from,
       [name = request.name, kind = request.kind, done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());
         const auto outcome = said->at(0).integer();
@@ -125,7 +125,7 @@ void redis_backend::load_cell(const std::string& name, spi::caller from, spi::co
 void redis_backend::exchange_cell(const std::string& name, std::uint64_t expected, std::string value, spi::owner_id id,
                                   spi::caller from, spi::completion<bool> done) {
   const std::string request = id.hex();
-  run(scripts::all().exchange_cell, {own_key("cell", name), own_key("done", name) + ":" + request},
+  run(layout_.run().exchange_cell, {own_key("cell", name), own_key("done", name) + ":" + request},
       {std::to_string(expected), std::move(value), request, memory()}, from,
       [done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());
@@ -135,7 +135,7 @@ void redis_backend::exchange_cell(const std::string& name, std::uint64_t expecte
 
 void redis_backend::admit(const std::string& name, fencing_token token, spi::caller from,
                           spi::completion<fencing_token> done) {
-  run(scripts::all().admit, {own_key("fence", name)}, {std::to_string(token.value())}, from,
+  run(layout_.run().admit, {own_key("fence", name)}, {std::to_string(token.value())}, from,
       [done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());
         done(fencing_token(said->unsigned_integer()));

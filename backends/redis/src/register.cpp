@@ -26,7 +26,7 @@ result<std::unique_ptr<spi::backend>> make_quorum(uri where, spi::runtime& engin
   const char* const sentinel = "the Redis or Valkey master that sentinels name; a failover may forget who holds what";
   for (const auto& [scheme, note] : {std::pair("redis", server), std::pair("rediss", server),
                                      std::pair("redis+unix", server), std::pair("redis+sentinel", sentinel)})
-    spi::register_backend({scheme, make, redis::redis_backend::can, note});
+    spi::register_backend({scheme, make, redis::layout({}).supports(), note});
   spi::register_backend({"redlock", make_quorum, redis::redlock_backend::can,
                          "a majority of independent Redis servers; survives the loss of the others"});
   return true;

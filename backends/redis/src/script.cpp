@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <initializer_list>
 
 namespace holdfast::redis {
 
@@ -41,11 +42,22 @@ void digest(block& state, const unsigned char* chunk) {
   state = {state[0] + a, state[1] + b, state[2] + c, state[3] + d, state[4] + e};
 }
 
-script with_prelude(std::string_view body, std::string_view usual_case = {}) {
+script joined(std::initializer_list<std::string_view> parts) {
   std::string whole;
-  for (const auto part : {lua_head, usual_case, lua_prelude, body}) whole += part;
+  for (const auto part : parts) whole += part;
   return script(std::move(whole));
 }
+
+script with_prelude(std::string_view body, std::string_view usual_case = {}) {
+  return joined({lua_head, usual_case, lua_line, lua_prelude, body});
+}
+
+script plain(std::string_view body, std::string_view usual_case = {}) {
+  return joined({lua_head, usual_case, lua_line, lua_plain_prelude, body});
+}
+
+/// For what a layout has not: nobody asks for it.
+script none() { return script("return redis.error_reply('UNSUPPORTED')"); }
 
 }  // namespace
 
@@ -100,6 +112,21 @@ const scripts& scripts::all() {
                                              script(std::string(lua_admit)),
                                              with_prelude(lua_describe),
                                              with_prelude(lua_evict)};
+  return every;
+}
+
+const scripts& scripts::of_plain_layout() {
+  static const scripts& every = *new scripts{plain(lua_plain_enter, lua_plain_enter_free),
+                                             plain(lua_plain_leave, lua_plain_leave_alone),
+                                             none(),
+                                             script(std::string(lua_plain_renew)),
+                                             none(),
+                                             plain(lua_raise),
+                                             none(),
+                                             script(std::string(lua_exchange_cell)),
+                                             script(std::string(lua_admit)),
+                                             plain(lua_plain_describe),
+                                             plain(lua_plain_evict)};
   return every;
 }
 

@@ -42,6 +42,7 @@ struct scripts {
   const script evict;
 
   static const scripts& all();
+  static const scripts& of_plain_layout();
 };
 
 }  // namespace holdfast::redis

@@ -101,19 +101,7 @@ if ARGV[12] == '1' then
     if score and score < wanted then call('ZADD', due, text(wanted), owner) end
     if call('HSETNX', wait, owner, compose(e, ms)) == 1 then changed() end
   else
-    rank = call('ZRANK', line, owner)
-    if not rank then
-      local place = ARGV[15]
-      if place == '' then
-        local last = call('ZRANGE', line, -1, -1, 'WITHSCORES')[2]
-        place = text(math.max(us, (tonumber(last) or 0) + 1))
-      end
-      call('ZADD', line, place, owner)
-      call('HSET', wait, owner, compose(e, ms))
-      changed()
-      rank = call('ZRANK', line, owner)
-    end
-    keep(line, 3600000)
+    rank = get_in_line(owner, e, ARGV[15])
   end
   keep(wait, 3600000)
 end
@@ -253,10 +241,7 @@ local e = parse(call('HGET', held, owner) or '')
 if not e then return 1 end
 call('HDEL', raw, owner)
 call('HDEL', held, owner)
-call('ZADD', line, ARGV[6], owner)
-call('HSET', wait, owner, compose(e, ms))
-keep(line, 3600000)
-keep(wait, 3600000)
+get_in_line(owner, e, ARGV[6])
 pass_on('0', owner)
 changed()
 return holding(owner, ARGV[5]) and 1 or 0

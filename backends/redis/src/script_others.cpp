@@ -43,7 +43,8 @@ elseif op == 'drain' and value then
 end
 local after = op == 'drain' and (value or '0') or call('GET', raw) or '0'
 call('SET', done(hex), 'r' .. did .. ' ' .. after, 'PX', ARGV[7])
-if call('EXISTS', raw) == 1 then call('SET', mark, kind) end
+-- Whoever else takes the number away leaves the mark: it ends by itself, a day after its last use.
+if call('EXISTS', raw) == 1 then call('SET', mark, kind, 'PX', 86400000) end
 grown = op == 'set' or op == 'add'
 pass_on(message)
 return {did, after}
@@ -106,18 +107,8 @@ elseif kind == 'p' then
     if score and score > ms then add(owner, score - ms, 'x') end
   end
 end
-local function queue(owners)
-  for _, owner in ipairs(owners) do
-    local stored = call('HGET', wait, owner)
-    local e = stored and parse(stored)
-    if not e or waits(owner, e) then
-      waiters[#waiters + 1] = owner
-      waiters[#waiters + 1] = stored or ''
-    end
-  end
-end
-queue(call('LRANGE', list, 0, -1))
-queue(call('ZRANGE', line, 0, -1))
+tell_queue(call('LRANGE', list, 0, -1), waiters)
+tell_queue(call('ZRANGE', line, 0, -1), waiters)
 return {kind, holders, waiters}
 )lua";
 

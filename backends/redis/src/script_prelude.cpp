@@ -48,24 +48,10 @@ local function draw(n)
 end
 )lua";
 
-// What the scripts share: who holds, who fits, who is next.
-const std::string_view lua_prelude = R"lua(
-local grown = false  -- permits came back
-local only_look = false  -- nothing may be written
-local remember = 60000  -- how long an answer is kept for a request that is sent again
-local fair_wait = 300000  -- Redisson's fairLockWaitTimeout
-
-local function channel()
-  if kind == 'm' then return 'redisson_lock__channel:' .. tag end
-  if kind == 's' then return 'redisson_rwlock:' .. tag end
-  if kind == 'l' then return 'redisson_countdownlatch__channel__{' .. raw .. '}' end
-  return 'redisson_sc:' .. tag
-end
-
+// What every layout has: our line, and how those in it are told.
+const std::string_view lua_line = R"lua(
 local function listeners(where) return call('PUBSUB', 'NUMSUB', where)[2] end
 local function client_of(owner) return 'holdfast_client:' .. string.sub(owner, 1, 36) end
-local function reader(owner) return tag .. ':' .. owner .. ':rwlock_timeout:' end
-local function done(hex) return 'holdfast_done:' .. tag .. ':' .. hex end
 
 local function keep(key, ttl)
   if call('PTTL', key) < ttl then call('PEXPIRE', key, text(ttl)) end
@@ -82,6 +68,59 @@ end
 -- Is who waits still there? Its client listens, unless the host is gone without a word; and it looks every 15 seconds,
 -- unless it stands still.
 local function waits(owner, e) return ms - e.first < 45000 and listeners(client_of(owner)) > 0 end
+
+local function hand(owner, e, first)
+  local letter = {'g', owner, text(first), e.count, e.ttl, text(us), kind, e.hex, e.permits, raw}
+  publish(client_of(owner), table.concat(letter, ' '))
+end
+
+-- A place in line, if it has none: the one that is wanted, or at the end. Its rank.
+local function get_in_line(owner, e, place)
+  local rank = call('ZRANK', line, owner)
+  if not rank then
+    if not place or place == '' then
+      local last = call('ZRANGE', line, -1, -1, 'WITHSCORES')[2]
+      place = text(math.max(us, (tonumber(last) or 0) + 1))
+    end
+    call('ZADD', line, place, owner)
+    call('HSET', wait, owner, compose(e, ms))
+    changed()
+    rank = call('ZRANK', line, owner)
+  end
+  keep(line, 3600000)
+  keep(wait, 3600000)
+  return rank
+end
+
+-- Those of them that are alive, as describe tells them: owner, entry, ...
+local function tell_queue(owners, out)
+  for _, owner in ipairs(owners) do
+    local stored = call('HGET', wait, owner)
+    local e = stored and parse(stored)
+    if not e or waits(owner, e) then
+      out[#out + 1] = owner
+      out[#out + 1] = stored or ''
+    end
+  end
+end
+)lua";
+
+// What the scripts share: who holds, who fits, who is next.
+const std::string_view lua_prelude = R"lua(
+local grown = false  -- permits came back
+local only_look = false  -- nothing may be written
+local remember = 60000  -- how long an answer is kept for a request that is sent again
+local fair_wait = 300000  -- Redisson's fairLockWaitTimeout
+
+local function channel()
+  if kind == 'm' then return 'redisson_lock__channel:' .. tag end
+  if kind == 's' then return 'redisson_rwlock:' .. tag end
+  if kind == 'l' then return 'redisson_countdownlatch__channel__{' .. raw .. '}' end
+  return 'redisson_sc:' .. tag
+end
+
+local function reader(owner) return tag .. ':' .. owner .. ':rwlock_timeout:' end
+local function done(hex) return 'holdfast_done:' .. tag .. ':' .. hex end
 
 -- The ids of a claim's permits. The claim's own id makes them, so that sent again they are the same.
 local function slot_ids(hex, n)
@@ -273,11 +312,6 @@ local function present()
   if type ~= 'none' then return 'x' end
   local first = first_in_line()
   return first and (first == true and 'm' or first.kind)
-end
-
-local function hand(owner, e, first)
-  local letter = {'g', owner, text(first), e.count, e.ttl, text(us), kind, e.hex, e.permits, raw}
-  publish(client_of(owner), table.concat(letter, ' '))
 end
 
 -- Lets in whoever is first in our line, as long as they fit. Who is dead is passed over.

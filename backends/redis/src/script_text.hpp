@@ -14,6 +14,7 @@
 namespace holdfast::redis {
 
 extern const std::string_view lua_head;
+extern const std::string_view lua_line;
 extern const std::string_view lua_prelude;
 extern const std::string_view lua_enter_free;
 extern const std::string_view lua_leave_alone;
@@ -29,5 +30,18 @@ extern const std::string_view lua_exchange_cell;
 extern const std::string_view lua_admit;
 extern const std::string_view lua_describe;
 extern const std::string_view lua_evict;
+
+/// Those of the plain layout, where a lock is one string. Keys, for a lock at `raw`: 1 raw, 2 holdfast_plain_held, 3
+/// holdfast_plain_wait, 4 holdfast_plain_line, each as above, 5 holdfast_plain_token, 6 holdfast_plain_turn: since when
+/// the lock has gone from one of us to the next, or until when it is left to others, in ms. Arguments and replies as
+/// those of the scripts above.
+extern const std::string_view lua_plain_prelude;
+extern const std::string_view lua_plain_enter_free;
+extern const std::string_view lua_plain_enter;
+extern const std::string_view lua_plain_leave_alone;
+extern const std::string_view lua_plain_leave;
+extern const std::string_view lua_plain_renew;
+extern const std::string_view lua_plain_describe;
+extern const std::string_view lua_plain_evict;
 
 }  // namespace holdfast::redis

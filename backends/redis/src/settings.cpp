@@ -39,13 +39,44 @@ result<void> read_secret(uri& where, settings& out) {
   return {};
 }
 
+result<void> read_replicas(uri& where, settings& out) {
+  const auto count = where.take("replicas");
+  const auto limit = where.take("replicas-timeout");
+  if (limit && !count) return wrong("there is a replicas-timeout without replicas");
+  if (!count) return {};
+  const auto [end, failed] = std::from_chars(count->data(), count->data() + count->size(), out.replicas);
+  if (failed != std::errc() || end != count->data() + count->size() || out.replicas > 100)
+    return wrong("replicas='" + *count + "' is no number from 0 to 100");
+  if (!limit) return {};
+  auto time = parse_duration(*limit);
+  if (!time || *time < std::chrono::milliseconds(1))
+    return wrong("replicas-timeout='" + *limit + "' is no time; write 500ms or 1s");
+  out.replicas_timeout = *time;
+  return {};
+}
+
+result<void> read_layout(uri& where, settings& out) {
+  const auto layout = where.take("layout");
+  const auto prefix = where.take("prefix");
+  if (layout && *layout != "redisson" && *layout != "plain")
+    return wrong("layout='" + *layout + "' is neither 'redisson' nor 'plain'");
+  if (layout == "plain") out.layout = key_layout::plain;
+  if (prefix && out.layout != key_layout::plain) return wrong("a prefix needs layout=plain");
+  if (out.tokens == token_source::redisson && out.layout == key_layout::plain)
+    return wrong("tokens=redisson needs Redisson's layout; leave out layout=plain");
+  out.prefix = prefix.value_or("");
+  return {};
+}
+
 result<void> read_options(uri& where, settings& out) {
   if (auto tokens = where.take("tokens")) {
     if (*tokens != "hybrid" && *tokens != "redisson")
       return wrong("tokens='" + *tokens + "' is neither 'hybrid' nor 'redisson'");
     out.tokens = *tokens == "redisson" ? token_source::redisson : token_source::hybrid;
   }
-  return read_secret(where, out);
+  if (auto good = read_layout(where, out); !good) return good;
+  if (auto good = read_secret(where, out); !good) return good;
+  return read_replicas(where, out);
 }
 
 result<void> read_tcp(uri& where, settings& out) {
@@ -94,7 +125,8 @@ result<void> read_sentinel(uri& where, settings& out) {
 
 /// As the error about an option that is none lists them.
 std::string known_options(const settings& s) {
-  std::string all = s.socket.empty() ? "password-file, tokens" : "db, password-file, tokens";
+  std::string all = "layout, password-file, prefix, replicas, replicas-timeout, tokens";
+  if (!s.socket.empty()) all = "db, " + all;
   if (s.whom == settings::role::master) all += ", sentinel-password-file, sentinel-user, tls";
   if (s.tls) all += ", " + std::string(tls_settings::options);
   return all;

@@ -6,6 +6,7 @@
 #include <holdfast/result.hpp>
 #include <holdfast/uri.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,6 +29,12 @@ enum class restarted_nodes : std::uint8_t {
   vote,  ///< It votes at once: whoever runs them sees to it that they come back late.
 };
 
+/// What a lock looks like to others.
+enum class key_layout : std::uint8_t {
+  redisson,  ///< As Redisson's.
+  plain,     ///< One string, set if it is not there: as redsync's, redis-py's and node-redlock's.
+};
+
 /// What a URL says.
 struct settings {
   std::string host;
@@ -37,6 +44,10 @@ struct settings {
   std::string password;
   unsigned database = 0;
   token_source tokens = token_source::hybrid;
+  key_layout layout = key_layout::redisson;
+  std::string prefix;     ///< layout=plain: what its keys begin with.
+  unsigned replicas = 0;  ///< How many must have a grant before it counts.
+  std::chrono::nanoseconds replicas_timeout = std::chrono::seconds(1);  ///< How long they may take.
   restarted_nodes restarted = restarted_nodes::wait;
   std::optional<tls_settings> tls;  ///< Nothing: plain.
 
@@ -52,7 +63,8 @@ struct settings {
   std::shared_ptr<sentinel_list> sentinels;  ///< Copies share what they learn.
 
   /// redis://[user:password@]host[:port][/db], rediss: with TLS, redis+unix:///path.sock?db=N,
-  /// redis+sentinel://[user:password@]h1[:p],h2[:p]/master-name[/db]; options tokens=, password-file=, those of
+  /// redis+sentinel://[user:password@]h1[:p],h2[:p]/master-name[/db]; options tokens=, layout=, prefix=, password-file=,
+  /// replicas=, replicas-timeout=, those of
   /// tls_settings, sentinel-user=, sentinel-password-file=.
   /// errc::invalid_argument names the part that is wrong.
   static result<settings> from(uri where);

@@ -42,8 +42,8 @@ TEST(keys, our_own_lead_back_to_the_name) {
 
 TEST(keys, patterns_take_the_prefix_literally) {
   EXPECT_EQ(name_pattern("a*[b]?\\"), "a\\*\\[b\\]\\?\\\\*");
-  EXPECT_EQ(own_key_patterns("{a").size(), 1u);
-  EXPECT_EQ(own_key_patterns("a").size(), 2u);
+  EXPECT_EQ(own_key_patterns("held", "{a").size(), 1u);
+  EXPECT_EQ(own_key_patterns("held", "a").size(), 2u);
 }
 
 TEST(keys, clients_and_owners_are_spelt_as_redisson_spells_them) {

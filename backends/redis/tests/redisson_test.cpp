@@ -162,6 +162,13 @@ TEST(redisson_contention, a_number_of_another_program_is_never_overwritten) {
   EXPECT_TRUE(permit_semaphore(c, "java", 3).try_acquire());
 }
 
+TEST(redisson_contention, a_latch_that_it_counts_down_leaves_no_key_of_ours_for_ever) {
+  const redis_server server;
+  ASSERT_TRUE(latch(connect(server.url()), "my").try_set_count(1));
+  server.command({"DEL", "my"});  // What Redisson's countDown does at zero.
+  EXPECT_NE(integer(server, {"PTTL", "holdfast_kind:{my}"}), -1);
+}
+
 TEST(redisson_contention, its_holders_are_shown) {
   const redis_server server;
   server.command({"HSET", "my", java, "1"});

@@ -58,12 +58,13 @@ std::vector<std::string> run(const testing::redis_server& server, std::initializ
 
 std::vector<std::string> enter(const testing::redis_server& server, const claimant& c, const std::string& kind,
                                const std::string& order, const std::string& tokens) {
-  return run(server, {lua_head, lua_enter_free, lua_prelude, lua_enter},
+  return run(server, {lua_head, lua_enter_free, lua_line, lua_prelude, lua_enter},
              {kind, "{my}", "h", c.owner, c.hex, "x", order, "1", "1", "30000", tokens, "1", "1\thost\tname", "60000"});
 }
 
 std::vector<std::string> leave(const testing::redis_server& server, const claimant& c, const std::string& kind) {
-  return run(server, {lua_head, lua_leave_alone, lua_prelude, lua_leave}, {kind, "{my}", "h", c.owner, c.hex, "1"});
+  return run(server, {lua_head, lua_leave_alone, lua_line, lua_prelude, lua_leave},
+             {kind, "{my}", "h", c.owner, c.hex, "1"});
 }
 
 }  // namespace
@@ -98,8 +99,8 @@ TEST(redis_scripts, permits_of_a_semaphore_are_not_given_to_who_does_not_take_th
   const ears_of ears(server);
   server.command({"SET", "my", "0"});
   enter(server, numbered(1), "c", "a", "1");
-  const auto added =
-      run(server, {lua_head, lua_prelude, lua_count}, {"c", "{my}", "h", std::string(32, 'b'), "add", "1", "60000"});
+  const auto added = run(server, {lua_head, lua_line, lua_prelude, lua_count},
+                         {"c", "{my}", "h", std::string(32, 'b'), "add", "1", "60000"});
   EXPECT_EQ(added[1], "1");
   EXPECT_EQ(server.command({"GET", "my"}), "1") << "told, not given";
   EXPECT_EQ(enter(server, numbered(1), "c", "a", "1")[0], "1");

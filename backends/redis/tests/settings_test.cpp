@@ -38,6 +38,21 @@ TEST(redis_urls, what_is_left_out_has_the_usual_value) {
   EXPECT_EQ(s.shown(), "[::1]:6379");
 }
 
+TEST(redis_urls, the_layout_and_its_prefix_are_read) {
+  const auto s = parse("redis://h?layout=plain&prefix=redlock%3A").value();
+  EXPECT_EQ(s.layout, key_layout::plain);
+  EXPECT_EQ(s.prefix, "redlock:");
+  EXPECT_EQ(parse("redis://h?layout=redisson").value().layout, key_layout::redisson);
+}
+
+TEST(redis_urls, replicas_and_their_time_are_read) {
+  const auto s = parse("redis://h?replicas=2&replicas-timeout=250ms").value();
+  EXPECT_EQ(s.replicas, 2u);
+  EXPECT_EQ(s.replicas_timeout, std::chrono::milliseconds(250));
+  EXPECT_EQ(parse("redis://h?replicas=1").value().replicas_timeout, std::chrono::seconds(1));
+  EXPECT_EQ(parse("redis://h").value().replicas, 0u);
+}
+
 TEST(redis_urls, a_socket_has_its_path_and_database) {
   const auto s = parse("redis+unix:///run/redis.sock?db=2").value();
   EXPECT_EQ(s.socket, "/run/redis.sock");
@@ -141,6 +156,13 @@ TEST(redis_urls, what_is_wrong_is_named) {
                {"redis+sentinel://a/m?sentinel-user=u", "sentinel-password-file"},
                {"redis+sentinel://a/m?sentinel-password-file=/nowhere", "sentinel-password-file '/nowhere'"},
                {"redis+sentinel://a/m?bogus=1", "sentinel-user"},
+               {"redis://h?layout=flat", "layout"},
+               {"redis://h?prefix=x", "layout=plain"},
+               {"redis://h?layout=plain&tokens=redisson", "tokens"},
+               {"redis://h?replicas=-1", "replicas"},
+               {"redis://h?replicas=many", "replicas"},
+               {"redis://h?replicas-timeout=1s", "without replicas"},
+               {"redis://h?replicas=1&replicas-timeout=1", "replicas-timeout"},
                {"redis+unix:", "absolute path"},
                {"redis+unix://host/path", "no host"},
                {"redis+unix:///s?db=x", "database"}};

@@ -14,6 +14,7 @@ std::string scheme_of(const std::string& url) { return url.substr(0, url.find(':
 }  // namespace
 
 TEST_P(capability_conformance, the_store_says_what_it_can_do_and_the_suite_agrees) {
+  if (store().url().find('?') != std::string::npos) GTEST_SKIP() << "it is said of a store with default options";
   const auto all = spi::all_backends();
   const auto ours = std::find_if(all.begin(), all.end(),
                                  [&](const spi::registration& r) { return r.scheme == scheme_of(store().url()); });
@@ -44,7 +45,8 @@ TEST_P(capability_conformance, impossible_client_options_are_refused) {
 }
 
 TEST_P(capability_conformance, an_unknown_option_of_the_url_is_refused_by_its_name) {
-  const std::string url = store().url() + "?bogus=1";
+  const std::string given = store().url();
+  const std::string url = given + (given.find('?') == std::string::npos ? "?bogus=1" : "&bogus=1");
   EXPECT_TRUE(throws(errc::invalid_argument, [&] { return holdfast::connect(url); }));
   EXPECT_NE(error_text([&] { return holdfast::connect(url); }).find("bogus"), std::string::npos);
 }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::testing {
 
@@ -22,6 +23,8 @@ class holder_process {
 
   /// Starts it. `extra` is added to this process's environment.
   explicit holder_process(const environment& extra = {});
+  /// Another program that replies to each line with a line: a foreign client, say.
+  explicit holder_process(std::vector<std::string> command_line, const environment& extra = {});
   /// The same, connected to `url`.
   static holder_process connected(const std::string& url, std::chrono::milliseconds ttl = std::chrono::seconds(30),
                                   const environment& extra = {});
@@ -48,6 +51,7 @@ class holder_process {
   std::optional<std::string> buffered_line();
   void reap() noexcept;
 
+  std::string program_;
   pid_t pid_ = -1;
   int to_ = -1;
   int from_ = -1;

@@ -60,6 +60,7 @@ store_parameter file_store();
 store_parameter redis_store();
 store_parameter redlock_store();
 store_parameter redis_tls_store();
+store_parameter redis_plain_store();  ///< The same with `?layout=plain`.
 
 /// `stem`, and something no other test has.
 std::string unique_name(std::string_view stem);

@@ -1,0 +1,172 @@
+#include "script_text.hpp"
+
+namespace holdfast::redis {
+
+const std::string_view lua_plain_prelude = R"lua(
+local turn = KEYS[6]
+
+-- Who has it, as everybody sees it; nil: nobody, or what is there is no string.
+local function holder()
+  local value = redis.pcall('GET', raw)
+  return type(value) == 'string' and value or nil
+end
+local function holding(owner) return holder() == owner and call('PTTL', raw) or nil end
+
+-- What locks of the known libraries look like: random bytes in hex or base64, a UUID, an owner of ours.
+local function lock_like(value) return #value >= 16 and #value <= 64 and string.find(value, '^[%w+/=_:-]+$') end
+
+local function grant(owner, e)
+  local first = draw(tonumber(e.count))
+  call('SET', raw, owner, 'PX', e.ttl)
+  call('HSET', held, owner, compose(e, first))
+  keep(held, e.ttl + 60000)
+  return first
+end
+
+-- Lets in whoever is first in our line, passing over the dead. The token of `self`, if that is who.
+local function pass_on(self)
+  while call('EXISTS', raw) == 0 do
+    local head = call('ZRANGE', line, 0, 0)[1]
+    if not head then return end
+    local stored = call('HGET', wait, head)
+    local e = stored and parse(stored)
+    call('ZREM', line, head)
+    call('HDEL', wait, head)
+    if e and head == self then return grant(head, e) end
+    if e and waits(head, e) then hand(head, e, grant(head, e)) end
+  end
+end
+
+-- How many milliseconds more it is left to others than us.
+local function left_to_others()
+  local till = tonumber(call('GET', turn))
+  return till and till > ms and call('EXISTS', raw) == 0 and call('EXISTS', line) == 1 and till - ms
+end
+)lua";
+
+// A lock that is free and that nobody waits for.
+const std::string_view lua_plain_enter_free = R"lua(
+if call('EXISTS', raw, held, wait) == 0 then
+  local e = {access = 'x', permits = ARGV[8], ttl = ARGV[10], count = ARGV[11], hex = ARGV[5], who = ARGV[13]}
+  changing()
+  local first = draw(tonumber(e.count))
+  call('SET', raw, ARGV[4], 'PX', e.ttl)
+  call('HSET', held, ARGV[4], compose(e, first))
+  call('PEXPIRE', held, text(e.ttl + 60000))
+  return {1, text(first), tonumber(e.count), tonumber(e.ttl), text(us)}
+end
+)lua";
+
+const std::string_view lua_plain_enter = R"lua(
+local owner = ARGV[4]
+local e = {access = 'x', permits = ARGV[8], ttl = ARGV[10], count = ARGV[11], hex = ARGV[5], who = ARGV[13]}
+local now = call('TYPE', raw).ok
+if now ~= 'none' and now ~= 'string' then return {2, 'x'} end
+
+local left = holding(owner)
+if left then
+  local stored = call('HGET', held, owner)
+  local before = stored and parse(stored)
+  if before then return {1, before.first, tonumber(before.count), left, text(us)} end
+  -- The lock is ours but nothing is known of it: draw again, never the same token twice.
+  local first = draw(tonumber(e.count))
+  call('HSET', held, owner, compose(e, first))
+  keep(held, left + 60000)
+  return {1, text(first), tonumber(e.count), left, text(us)}
+end
+if now == 'none' then call('DEL', held) end
+
+local stored = call('HGET', wait, owner)
+local queued = stored and parse(stored)
+if queued then call('HSET', wait, owner, compose(e, ms, queued.since)) end
+local gap = left_to_others()
+if not gap then
+  local first = pass_on(owner)
+  if not first and call('EXISTS', raw) == 0 then first = grant(owner, e) end
+  if first then
+    changed()
+    return {1, text(first), tonumber(e.count), tonumber(e.ttl), text(us)}
+  end
+end
+local rank = ARGV[12] == '1' and get_in_line(owner, e) or 0
+local foreign = not gap and call('HEXISTS', held, holder() or '') == 0 and 1 or 0
+return {0, gap or call('PTTL', raw), rank, foreign, text(us)}
+)lua";
+
+// The end of a lock none of ours waits for.
+const std::string_view lua_plain_leave_alone = R"lua(
+local ended = redis.pcall('GET', raw) == ARGV[4]
+if ended then
+  call('DEL', raw)
+  call('HDEL', held, ARGV[4])
+  changed()
+  if call('EXISTS', wait) == 0 then return 1 end
+end
+)lua";
+
+const std::string_view lua_plain_leave = R"lua(
+local owner = ARGV[4]
+if ended then
+  -- Others ask again and again and are not seen to wait: once a second it is left to them for a moment.
+  local head = call('ZRANGE', line, 0, 0)[1]
+  local start = tonumber(call('GET', turn))
+  if not start then call('SET', turn, text(ms), 'PX', 5000) end
+  if not head or not start or ms - start <= 1000 then
+    pass_on()
+    return 1
+  end
+  call('SET', turn, text(ms + 20), 'PX', 5000)
+  publish(client_of(head), 'l ' .. head)
+  return 1
+end
+if call('ZREM', line, owner) == 0 then return 0 end
+call('HDEL', wait, owner)
+if not left_to_others() then pass_on() end
+-- Who is first now looks at what others than us have.
+local head = call('ZRANGE', line, 0, 0)[1]
+if head then publish(client_of(head), 'l ' .. head) end
+changed()
+return 1
+)lua";
+
+// Keys: raw and holdfast_plain_held of each; arguments: owner and ttl of each. An array of 1: renewed, 0: lost.
+const std::string_view lua_plain_renew = R"lua(
+local out = {}
+for i = 1, #KEYS, 2 do
+  local n = (i + 1) / 2
+  out[n] = 0
+  if redis.pcall('GET', KEYS[i]) == ARGV[i] then
+    redis.call('PEXPIRE', KEYS[i], ARGV[i + 1])
+    redis.call('PEXPIRE', KEYS[i + 1], string.format('%.0f', ARGV[i + 1] + 60000))
+    out[n] = 1
+  end
+end
+return out
+)lua";
+
+// A string that others set is shown if it looks like a lock, and has a ttl or one of ours waits for it.
+const std::string_view lua_plain_describe = R"lua(
+local holders, waiters = {}, {}
+tell_queue(call('ZRANGE', line, 0, -1), waiters)
+local owner = holder()
+if owner then
+  local left, entry = call('PTTL', raw), call('HGET', held, owner)
+  if entry or #waiters > 0 or (left >= 0 and lock_like(owner)) then holders = {owner, entry or '', left, 'x'} end
+end
+return {'m', holders, waiters}
+)lua";
+
+const std::string_view lua_plain_evict = R"lua(
+local owner = holder()
+if not owner then return call('EXISTS', raw) == 1 and -1 or 0 end
+local stored = call('HGET', held, owner)
+local e = stored and parse(stored)
+if not e and not lock_like(owner) then return -1 end
+call('DEL', raw, held)
+if e then publish(client_of(owner), 'e ' .. e.hex) end
+pass_on()
+changed()
+return 1
+)lua";
+
+}  // namespace holdfast::redis
