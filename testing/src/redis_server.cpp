@@ -26,17 +26,6 @@ sockaddr_in loopback(std::uint16_t port) {
   return address;
 }
 
-std::uint16_t free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = loopback(0);
-  socklen_t size = sizeof address;
-  const bool good = ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  ::close(fd);
-  if (!good) throw std::runtime_error("no free port on the loopback interface");
-  return ntohs(address.sin_port);
-}
-
 int reap(pid_t pid, int flags) {
   int status = 0;
   pid_t outcome = 0;
@@ -57,6 +46,17 @@ int reap(pid_t pid, int flags) {
 }
 
 }  // namespace
+
+std::uint16_t free_port() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = loopback(0);
+  socklen_t size = sizeof address;
+  const bool good = ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+                    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  ::close(fd);
+  if (!good) throw std::runtime_error("no free port on the loopback interface");
+  return ntohs(address.sin_port);
+}
 
 redis_server::redis_server(std::vector<std::string> settings) : settings_(std::move(settings)) {
   // Another test may take the port before the server does.
@@ -130,6 +130,12 @@ bool redis_server::answers() const {
 }
 
 std::string redis_server::command(const std::vector<std::string>& words) const {
+  std::string said = reply(words);
+  if (said.starts_with('$')) said.erase(0, said.find('\n') + 1);
+  return said.substr(0, said.find("\r\n"));
+}
+
+std::string redis_server::reply(const std::vector<std::string>& words) const {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const timeval patience{5, 0};
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -145,8 +151,7 @@ std::string redis_server::command(const std::vector<std::string>& words) const {
     if (got > 0) said.assign(buffer, static_cast<std::size_t>(got));
   }
   ::close(fd);
-  if (said.starts_with('$')) said.erase(0, said.find('\n') + 1);
-  return said.substr(0, said.find("\r\n"));
+  return said;
 }
 
 }  // namespace holdfast::testing

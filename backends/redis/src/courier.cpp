@@ -36,16 +36,20 @@ link::answer with_text_if_unknown(std::weak_ptr<link> wire, errand one) {
 
 }  // namespace
 
-courier::courier(const settings& where, spi::runtime& engine) : link_(std::make_shared<link>(where, engine)) {}
+courier::courier(const settings& where, spi::runtime& engine)
+    : link_(where.seeds.empty() ? std::make_shared<link>(where, engine) : nullptr),
+      cluster_(where.seeds.empty() ? nullptr : std::make_shared<cluster>(where, engine)) {}
 
-result<void> courier::open() { return link_->open(); }
+result<void> courier::open() { return cluster_ ? cluster_->open() : link_->open(); }
 
 void courier::run(errand one, spi::caller from) {
+  if (cluster_) return cluster_->run(std::move(one), from);
   auto command = one.what.by_hash(one.keys, one.arguments);
   link_->send(std::move(command), only(with_text_if_unknown(link_, std::move(one))), from);
 }
 
 void courier::run(std::vector<errand> all, spi::caller from) {
+  if (cluster_) return cluster_->run(std::move(all), from);
   std::string commands;
   std::vector<link::answer> answers;
   answers.reserve(all.size());
@@ -56,11 +60,21 @@ void courier::run(std::vector<errand> all, spi::caller from) {
   link_->send(std::move(commands), std::move(answers), from);
 }
 
-void courier::ask(std::string_view /*key*/, const std::vector<std::string_view>& words, spi::caller from,
+void courier::ask(std::string_view key, const std::vector<std::string_view>& words, spi::caller from,
                   link::answer told) {
+  if (cluster_) return cluster_->ask(key, words, from, std::move(told));
   std::string command;
   append_command(command, words);
   link_->send(std::move(command), only(without_errors(std::move(told))), from);
+}
+
+std::vector<node_address> courier::servers() const {
+  return cluster_ ? cluster_->masters() : std::vector<node_address>(1);
+}
+
+void courier::ask_at(const node_address& server, const std::vector<std::string_view>& words, link::answer told) {
+  if (cluster_) return cluster_->ask_at(server, words, std::move(told));
+  ask({}, words, spi::caller::must_not_block, std::move(told));
 }
 
 }  // namespace holdfast::redis

@@ -77,34 +77,38 @@ inspection::inspection(courier& by, std::string prefix, describer describe, spi:
     : courier_(by),
       prefix_(std::move(prefix)),
       describe_(std::move(describe)),
+      servers_(by.servers()),
       patterns_(patterns_for(prefix_)),
       done_(std::move(done)) {}
 
-void inspection::start() { scan(0, "0"); }
+void inspection::start() { scan(0, 0, "0"); }
 
-void inspection::scan(std::size_t pattern, const std::string& cursor) {
-  if (pattern == patterns_.size()) return ask();
+void inspection::scan(std::size_t server, std::size_t pattern, const std::string& cursor) {
+  if (pattern == patterns_.size()) return scan(server + 1, 0, "0");
+  if (server == servers_.size()) return ask();
   std::vector<std::string_view> words{"SCAN", cursor, "MATCH", patterns_[pattern], "COUNT", "1000"};
   if (pattern + 1 == patterns_.size()) words.insert(words.end(), {"TYPE", "hash"});
-  courier_.ask({}, words, spi::caller::must_not_block, [self = shared_from_this(), pattern](const result<reply>& said) {
+  courier_.ask_at(servers_[server], words, [self = shared_from_this(), server, pattern](const result<reply>& said) {
     if (!said) return self->fail(said.error());
-    self->on_page(pattern, *said);
+    self->on_page(server, pattern, *said);
   });
 }
 
-void inspection::on_page(std::size_t pattern, const reply& page) {
+void inspection::on_page(std::size_t server, std::size_t pattern, const reply& page) {
   const reply keys = page.at(1);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const auto key = keys.at(i).text();
     auto name = pattern + 1 == patterns_.size() ? std::string(key) : name_of(key).value_or("");
     if (name.starts_with("holdfast_") && pattern + 1 == patterns_.size()) continue;
+    // What a cluster cannot have from us is not ours to describe.
+    if (courier_.nodes() && !keeps_its_slot(spi::kind::mutex, name)) continue;
     if (!name.empty() && name.starts_with(prefix_)) names_.insert(std::move(name));
   }
   const std::string cursor(page.at(0).text());
   if (cursor == "0")
-    scan(pattern + 1, "0");
+    scan(server, pattern + 1, "0");
   else
-    scan(pattern, cursor);
+    scan(server, pattern, cursor);
 }
 
 void inspection::ask() {

@@ -23,8 +23,8 @@ class inspection : public std::enable_shared_from_this<inspection> {
   void start();
 
  private:
-  void scan(std::size_t pattern, const std::string& cursor);
-  void on_page(std::size_t pattern, const reply& page);
+  void scan(std::size_t server, std::size_t pattern, const std::string& cursor);
+  void on_page(std::size_t server, std::size_t pattern, const reply& page);
   void ask();
   void on_entry(const std::string& name, const reply& said);
   void one_less();
@@ -33,6 +33,7 @@ class inspection : public std::enable_shared_from_this<inspection> {
   courier& courier_;
   const std::string prefix_;
   const describer describe_;
+  const std::vector<node_address> servers_;
   const std::vector<std::string> patterns_;  // the last finds the locks themselves
   spi::completion<std::vector<entry>> done_;
 

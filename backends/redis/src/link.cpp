@@ -30,9 +30,10 @@ void epoll(int set, int operation, int fd, std::uint32_t events) {
 
 }  // namespace
 
-link::link(settings where, spi::runtime& engine)
+link::link(settings where, spi::runtime& engine, when_down absent)
     : where_(std::move(where)),
       engine_(engine),
+      absent_(absent),
       patience_(engine.options().request_timeout),
       gate_(::epoll_create1(EPOLL_CLOEXEC)) {}
 
@@ -290,7 +291,8 @@ void link::dial_again() {
       engine_.log(log_level::warning, fd.error().detail);
       lock.lock();
     }
-    give_up_waiting(lock, fd.error().code == errc::unavailable ? nullptr : &last_failure_);
+    const bool may_wait = absent_ == when_down::wait && fd.error().code == errc::unavailable;
+    give_up_waiting(lock, may_wait ? nullptr : &last_failure_);
     if (!unsent_.empty()) reconnect();
     return;
   }

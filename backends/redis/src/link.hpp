@@ -27,7 +27,13 @@ class link : public std::enable_shared_from_this<link> {
  public:
   using answer = detail::unique_function<void(result<reply>)>;
 
-  link(settings where, spi::runtime& engine);
+  /// What becomes of a request while the server cannot be reached.
+  enum class when_down : std::uint8_t {
+    wait,  ///< It waits for the next connection, as long as it may.
+    fail,  ///< It fails at once: somebody else may serve it.
+  };
+
+  link(settings where, spi::runtime& engine, when_down absent = when_down::wait);
   link(const link&) = delete;
   link& operator=(const link&) = delete;
   ~link();
@@ -83,6 +89,7 @@ class link : public std::enable_shared_from_this<link> {
 
   const settings where_;
   spi::runtime& engine_;
+  const when_down absent_;
   const std::chrono::nanoseconds patience_;
 
   std::mutex mutex_;

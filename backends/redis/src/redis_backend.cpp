@@ -1,5 +1,6 @@
 #include "redis_backend.hpp"
 
+#include "cluster_ears.hpp"
 #include "keys.hpp"
 #include "redis_error.hpp"
 
@@ -43,6 +44,17 @@ spi::owner_id id_of(std::string_view hex) {
   return id;
 }
 
+/// On a single server the one connection; of a cluster one to each node that is needed.
+std::shared_ptr<hearing> hear(const settings& where, const std::shared_ptr<cluster>& nodes, spi::runtime& engine,
+                              hearing::callbacks tell) {
+  if (!nodes) return std::make_shared<ears>(where, engine, std::move(tell));
+  auto all = std::make_shared<cluster_ears>(nodes, engine, std::move(tell));
+  nodes->when_read([weak = std::weak_ptr(all)] {
+    if (auto self = weak.lock()) self->follow();
+  });
+  return all;
+}
+
 }  // namespace
 
 failure other_kind(const std::string& name, spi::kind wanted, std::string_view present) {
@@ -55,7 +67,7 @@ failure other_kind(const std::string& name, spi::kind wanted, std::string_view p
 
 result<std::unique_ptr<spi::backend>> redis_backend::open(settings where, spi::runtime& engine) {
   auto store = std::make_unique<redis_backend>(std::move(where), engine);
-  if (auto good = store->courier_.open(); !good) return good.error();
+  if (auto good = store->prepare(); !good) return good.error();
   return std::unique_ptr<spi::backend>(std::move(store));
 }
 
@@ -66,22 +78,48 @@ redis_backend::redis_backend(settings where, spi::runtime& engine)
       who_(describe(engine.who())),
       courier_(where_, engine),
       // They are called on the reactor thread, which ends before this does.
-      ears_(std::make_shared<ears>(where_, engine,
-                                   ears::callbacks{[this](auto channel, auto payload) { on_message(channel, payload); },
-                                                   [this] {
-                                                     tickets_.wake_all();
-                                                     observers_->tell_all();
-                                                   }})),
+      ears_(hear(where_, courier_.nodes(), engine,
+                 hearing::callbacks{[this](auto channel, auto payload) { on_message(channel, payload); },
+                                    [this] {
+                                      tickets_.wake_all();
+                                      observers_->tell_all();
+                                    }})),
       observers_(std::make_shared<observers>(engine)) {}
 
+result<void> redis_backend::prepare() {
+  if (auto good = courier_.open(); !good) return good;
+  const auto& nodes = courier_.nodes();
+  if (!nodes) return {};
+  pubsub_ = where_.pubsub;
+  if (pubsub_ == publishing::automatic) pubsub_ = nodes->sharded() ? publishing::sharded : publishing::plain;
+  if (pubsub_ != publishing::plain && !nodes->sharded())
+    return {errc::unsupported, "redis " + where_.shown() + ": the servers have no sharded pub/sub, which Redis 7.0 "
+                                                           "brought; write pubsub=plain or leave it out"};
+  return {};
+}
+
+std::optional<failure> redis_backend::refusal(spi::kind k, const std::string& name) const {
+  if (!courier_.nodes() || keeps_its_slot(k, name)) return std::nullopt;
+  return failure{errc::invalid_argument,
+                 "'" + name + "': on a Redis Cluster a name has no braces, or those of a hash tag" +
+                     (k == spi::kind::latch ? ", and that of a latch has none" : ", as in 'a{tag}b'") +
+                     ": its keys would be in different slots"};
+}
+
 std::string redis_backend::identity() const {
+  if (courier_.nodes()) return courier_.nodes()->identity();
   return "redis:" + where_.shown() + "/" + std::to_string(where_.database);
 }
 
 std::string redis_backend::owner(const spi::claim& c) const { return owner_of(uuid_, c.id); }
 
 redis_backend::words redis_backend::arguments(spi::kind k, const std::string& name) const {
-  return {std::string(1, letter(k)), tag_of(name), where_.tokens == token_source::redisson ? "r" : "h"};
+  std::string counter = where_.tokens == token_source::redisson ? "r" : "h";
+  if (courier_.nodes()) {
+    if (pubsub_ != publishing::sharded) counter += " PUBLISH";
+    if (pubsub_ != publishing::plain) counter += " SPUBLISH";
+  }
+  return {std::string(1, letter(k)), tag_of(name), std::move(counter)};
 }
 
 redis_backend::words redis_backend::claim_arguments(const spi::claim& c) const {
@@ -119,19 +157,36 @@ void redis_backend::run(const script& what, words keys, words arguments, spi::ca
   courier_.run({what, std::move(keys), std::move(arguments), std::move(told)}, from);
 }
 
-bool redis_backend::listening(const spi::claim& c) const {
-  if (!ears_->hears({subject::kind::channel, client_channel(uuid_)})) return false;
-  if (c.kind != spi::kind::mutex || c.order != ordering::fifo) return true;
-  return ears_->hears({subject::kind::pattern, fair_pattern(uuid_)});
+std::vector<subject> redis_backend::subjects_of(const spi::claim& c) const {
+  std::vector<subject> all{{subject::kind::channel, client_channel(uuid_)}};
+  if (courier_.nodes()) all.push_back({subject::kind::channel, presence_channel(uuid_), slot_of(c.name)});
+  if (c.kind != spi::kind::mutex || c.order != ordering::fifo) return all;
+  if (pubsub_ != publishing::sharded) all.push_back({subject::kind::pattern, fair_pattern(uuid_)});
+  // Sharded channels have no patterns: each listens to its own.
+  if (pubsub_ != publishing::plain)
+    all.push_back({subject::kind::shard, fair_channel(c.name, owner(c)), slot_of(c.name)});
+  return all;
 }
 
-void redis_backend::listen(const spi::claim& c, ears::ready done) {
-  const bool fair = c.kind == spi::kind::mutex && c.order == ordering::fifo;
-  ears_->listen({subject::kind::channel, client_channel(uuid_)},
-                [this, fair, done = std::move(done)](result<void> heard) mutable {
-                  if (!heard || !fair) return done(std::move(heard));
-                  ears_->listen({subject::kind::pattern, fair_pattern(uuid_)}, std::move(done));
-                });
+std::vector<subject> redis_backend::public_subjects(const std::string& channel) const {
+  std::vector<subject> all;
+  if (pubsub_ != publishing::sharded) all.push_back({subject::kind::channel, channel});
+  if (pubsub_ != publishing::plain) all.push_back({subject::kind::shard, channel, slot_of(channel)});
+  return all;
+}
+
+bool redis_backend::listening(const spi::claim& c) const {
+  const auto all = subjects_of(c);
+  return std::all_of(all.begin(), all.end(), [&](const subject& what) { return ears_->hears(what); });
+}
+
+void redis_backend::listen(std::vector<subject> all, hearing::ready done) {
+  const subject next = std::move(all.back());
+  all.pop_back();
+  ears_->listen(next, [this, all = std::move(all), done = std::move(done)](result<void> heard) mutable {
+    if (!heard || all.empty()) return done(std::move(heard));
+    listen(std::move(all), std::move(done));
+  });
 }
 
 /// What was said before is looked for once. A server that refuses to tell (no right to the channel) ends the wait.
@@ -142,6 +197,7 @@ void redis_backend::heard(const std::string& who, const result<void>& subscribed
 
 void redis_backend::enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) {
   const spi::claim& c = request.claim;
+  if (const auto why = refusal(c.kind, c.name)) return done(*why);
   if (c.kind == spi::kind::permits && c.permits > c.limit) {
     return done(failure{errc::invalid_argument, "'" + c.name + "': " + std::to_string(c.permits) +
                                                     " permits asked for where there are " + std::to_string(c.limit)});
@@ -159,7 +215,7 @@ void redis_backend::enter(const spi::entry_request& request, spi::completion<spi
     if (first && std::holds_alternative<spi::granted>(*first)) {
       tickets_.settle(who);
     } else if (first) {
-      listen(c, [this, who](const result<void>& subscribed) { heard(who, subscribed); });
+      listen(subjects_of(c), [this, who](const result<void>& subscribed) { heard(who, subscribed); });
     }
     done(std::move(first));
   });
@@ -187,6 +243,7 @@ void redis_backend::enter_now(const spi::entry_request& request, bool queue, spi
         if (outcome && !waits) tickets_.settle(who);
         if (queue && !waits) {
           hush(public_channel(request.claim.kind, request.claim.name));
+          hush_own(request.claim);
         }
         done(std::move(outcome));
       });
@@ -232,17 +289,22 @@ spi::busy redis_backend::busy_until(const reply& said) const {
 /// Somebody who is not one of us may free it: then only the public channel tells.
 void redis_backend::hear_others(const spi::claim& c, const std::string& who) {
   if (!tickets_.need(who)) return;
-  ears_->listen({subject::kind::channel, public_channel(c.kind, c.name)},
-                [this, who](const result<void>& subscribed) { heard(who, subscribed); });
+  listen(public_subjects(public_channel(c.kind, c.name)),
+         [this, who](const result<void>& subscribed) { heard(who, subscribed); });
 }
 
 void redis_backend::hush(const std::string& channel) {
   if (tickets_.needed(channel)) return;
-  const subject it{subject::kind::channel, channel};
-  ears_->ignore(it);
+  for (const subject& it : public_subjects(channel)) ears_->ignore(it);
   // Somebody who came in between found the subscription that has just been ended.
   if (!tickets_.needed(channel)) return;
-  ears_->listen(it, [this, channel](const result<void>&) { tickets_.wake_first_on(channel); });
+  listen(public_subjects(channel), [this, channel](const result<void>&) { tickets_.wake_first_on(channel); });
+}
+
+/// The channel that only this claim listens to.
+void redis_backend::hush_own(const spi::claim& c) {
+  if (pubsub_ == publishing::plain || c.kind != spi::kind::mutex || c.order != ordering::fifo) return;
+  ears_->ignore({subject::kind::shard, fair_channel(c.name, owner(c)), slot_of(c.name)});
 }
 
 void redis_backend::watch(const spi::claim& queued, spi::completion<spi::wake> done) {
@@ -275,7 +337,9 @@ void redis_backend::on_grant(std::string_view letter) {
   grant.tokens = static_cast<std::uint32_t>(number(word(letter)));
   const auto ttl = std::chrono::milliseconds(number(word(letter)));
   grant.expires = clock_.when(number(word(letter)), engine_.now()) + ttl;
-  if (tickets_.wake(who, grant)) return;
+  // The time of a letter is its node's, and only that of a single server is known here: who is in line at a cluster looks.
+  const bool known = courier_.nodes() ? tickets_.wake(who, spi::look_again{}) : tickets_.wake(who, grant);
+  if (known) return;
   // Whom it is for has given up meanwhile, or was never here.
   const auto kind = word(letter);
   const auto hex = word(letter);
@@ -293,11 +357,12 @@ void redis_backend::leave(const spi::claim& ours, spi::caller from, spi::complet
   std::string who = arguments[3];
   arguments.push_back(std::to_string(ours.permits));
   run(scripts::all().leave, lock_keys(ours.name), std::move(arguments), from,
-      [this, who = std::move(who), channel = public_channel(ours.kind, ours.name),
+      [this, ours, who = std::move(who), channel = public_channel(ours.kind, ours.name),
        done = std::move(done)](result<reply> said) mutable {
         // Also without an answer: nobody waits for it any more.
         tickets_.close(who);
         hush(channel);
+        hush_own(ours);
         if (!said) return done(said.error());
         done(said->integer() == 1);
       });
@@ -330,6 +395,7 @@ void redis_backend::raise(const spi::claim& held, fencing_token floor, spi::call
 }
 
 void redis_backend::evict(const std::string& name, spi::completion<bool> done) {
+  if (const auto why = refusal(spi::kind::mutex, name)) return done(*why);
   run(scripts::all().evict, lock_keys(name), arguments(spi::kind::mutex, name), spi::caller::must_not_block,
       [name, done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());

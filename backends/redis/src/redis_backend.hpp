@@ -1,7 +1,7 @@
 #pragma once
 
 #include "courier.hpp"
-#include "ears.hpp"
+#include "hearing.hpp"
 #include "observers.hpp"
 #include "server_clock.hpp"
 #include "settings.hpp"
@@ -10,6 +10,7 @@
 #include <holdfast/backend.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace holdfast::redis {
 /// The refusal of a name that is in other use; `present` is the letter the scripts tell.
 failure other_kind(const std::string& name, spi::kind wanted, std::string_view present);
 
-/// One Redis server in Redisson's layout. Every operation is one script; see script_text.hpp.
+/// One Redis server, or a cluster of them, in Redisson's layout. Every operation is one script; see script_text.hpp.
 ///
 /// Thread safety: safe.
 class redis_backend final : public spi::backend {
@@ -28,6 +29,8 @@ class redis_backend final : public spi::backend {
   /// Blocks at most connect_timeout.
   static result<std::unique_ptr<spi::backend>> open(settings where, spi::runtime& engine);
   redis_backend(settings where, spi::runtime& engine);
+
+  result<void> prepare();
 
   spi::capabilities supports() const noexcept override { return can; }
   std::string identity() const override;
@@ -61,14 +64,21 @@ class redis_backend final : public spi::backend {
   /// Runs a script; the answer is a reply that is no error.
   void run(const script& what, words keys, words arguments, spi::caller from, link::answer told);
 
+  /// Why a cluster cannot have the name.
+  std::optional<failure> refusal(spi::kind k, const std::string& name) const;
+  std::vector<std::size_t> by_slot(const std::vector<spi::claim>& held) const;
+
+  std::vector<subject> subjects_of(const spi::claim& c) const;  // what must be heard by one who is in line
+  std::vector<subject> public_subjects(const std::string& channel) const;
   bool listening(const spi::claim& c) const;
-  void listen(const spi::claim& c, ears::ready done);
+  void listen(std::vector<subject> all, hearing::ready done);
   void heard(const std::string& who, const result<void>& subscribed);
   void enter_now(const spi::entry_request& request, bool queue, spi::completion<spi::entry_result> done);
   result<spi::entry_result> settle(const spi::entry_request& request, const reply& said, spi::time_point sent);
   spi::busy busy_until(const reply& said) const;
   void hear_others(const spi::claim& c, const std::string& who);
   void hush(const std::string& channel);
+  void hush_own(const spi::claim& c);
   void on_message(std::string_view channel, std::string_view payload);
   void on_letter(std::string_view payload);
   void on_grant(std::string_view letter);
@@ -78,7 +88,8 @@ class redis_backend final : public spi::backend {
   const std::string uuid_;
   const std::string who_;
   courier courier_;
-  const std::shared_ptr<ears> ears_;
+  publishing pubsub_ = publishing::plain;  // how Redisson's channels are used: never automatic
+  const std::shared_ptr<hearing> ears_;
   const std::shared_ptr<observers> observers_;
   server_clock clock_;
   tickets tickets_;

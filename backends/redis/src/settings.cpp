@@ -56,6 +56,27 @@ result<void> read_tcp(const uri& where, settings& out) {
   return {};
 }
 
+result<void> read_cluster(uri& where, settings& out) {
+  if (where.hosts.empty())
+    return wrong("redis+cluster: needs at least one node: redis+cluster://127.0.0.1:7000,127.0.0.1:7001");
+  if (!where.path.empty() && where.path != "/")
+    return wrong("redis+cluster: takes no database number: a Redis Cluster has one database");
+  for (const auto& node : where.hosts)
+    out.seeds.push_back({node.host, node.port ? std::to_string(*node.port) : out.port});
+  out.host = out.seeds.front().host;
+  out.port = out.seeds.front().port;
+  const auto mode = where.take("pubsub").value_or("auto");
+  if (mode == "plain")
+    out.pubsub = publishing::plain;
+  else if (mode == "sharded")
+    out.pubsub = publishing::sharded;
+  else if (mode == "both")
+    out.pubsub = publishing::both;
+  else if (mode != "auto")
+    return wrong("pubsub='" + mode + "' is none of 'auto', 'plain', 'sharded', 'both'");
+  return {};
+}
+
 result<void> read_unix(uri& where, settings& out) {
   if (!where.hosts.empty()) return wrong("redis+unix: takes no host; write redis+unix:///path/redis.sock");
   if (where.path.size() < 2 || where.path.front() != '/')
@@ -78,9 +99,14 @@ result<settings> settings::from(uri where) {
   out.password = where.password;
   if (auto good = read_options(where, out); !good) return good.error();
   const bool local = where.scheme == "redis+unix";
-  if (auto good = local ? read_unix(where, out) : read_tcp(where, out); !good) return good.error();
+  const bool many = where.scheme == "redis+cluster";
+  if (auto good = local ? read_unix(where, out) : many ? read_cluster(where, out) : read_tcp(where, out); !good)
+    return good.error();
   if (!out.user.empty() && out.password.empty()) return wrong("there is a user without a password");
-  if (auto good = where.expect_no_more_options(local ? "db, password-file, tokens" : "password-file, tokens"); !good)
+  if (auto good = where.expect_no_more_options(local  ? "db, password-file, tokens"
+                                                     : many ? "password-file, pubsub, tokens"
+                                                            : "password-file, tokens");
+      !good)
     return good.error();
   return out;
 }

@@ -10,6 +10,9 @@
 
 namespace holdfast::testing {
 
+/// A port of the loopback interface that nobody has now.
+std::uint16_t free_port();
+
 /// A redis-server of one test: on a free port of this machine, in a directory of its own, gone with this object (and
 /// with the test, should that be killed). Keeps nothing on disk.
 ///
@@ -26,6 +29,7 @@ class redis_server {
   std::string url(unsigned database = 0) const;
   std::string socket() const { return (directory_.path() / "socket").string(); }
 
+  bool running() const noexcept { return pid_ > 0; }
   void kill();   ///< SIGKILL, and waits for the end.
   void start();  ///< Again, empty, on the same port.
   void pause();
@@ -33,6 +37,8 @@ class redis_server {
 
   /// One command on a connection of its own; the reply's first line, or the text of a bulk reply.
   std::string command(const std::vector<std::string>& words) const;
+  /// The same, all that came at once as it came.
+  std::string reply(const std::vector<std::string>& words) const;
 
  private:
   bool answers() const;

@@ -58,6 +58,7 @@ store_parameter memory_store();
 store_parameter sqlite_store();
 store_parameter file_store();
 store_parameter redis_store();
+store_parameter redis_cluster_store();
 
 /// `stem`, and something no other test has.
 std::string unique_name(std::string_view stem);
