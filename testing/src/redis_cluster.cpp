@@ -45,8 +45,7 @@ redis_cluster::redis_cluster(std::size_t masters, std::size_t replicas_each) : m
                                   std::to_string(slots * (i + 1) / masters - 1)}));
   }
   for (std::size_t i = 1; i < nodes_.size(); ++i) {
-    expect_ok(
-        nodes_[i]->command({"CLUSTER", "MEET", "127.0.0.1", std::to_string(nodes_[0]->port()), bus_ports[0]}));
+    expect_ok(nodes_[i]->command({"CLUSTER", "MEET", "127.0.0.1", std::to_string(nodes_[0]->port()), bus_ports[0]}));
   }
   for (std::size_t i = masters; i < nodes_.size(); ++i) {
     if (!eventually([&] { return nodes_[i]->command({"CLUSTER", "REPLICATE", ids_[i % masters]}) == "+OK"; }))
@@ -106,8 +105,8 @@ void redis_cluster::carry_keys(const std::string& key, std::size_t to) {
     if (!said.starts_with("*1\r\n$")) return;
     said.erase(0, said.find('\n', 5) + 1);
     said.resize(said.size() - 2);
-    const std::string moved = nodes_[moving_from_]->command(
-        {"MIGRATE", "127.0.0.1", std::to_string(nodes_[to]->port()), said, "0", "5000"});
+    const std::string moved =
+        nodes_[moving_from_]->command({"MIGRATE", "127.0.0.1", std::to_string(nodes_[to]->port()), said, "0", "5000"});
     if (moved != "+NOKEY") expect_ok(moved);
   }
 }

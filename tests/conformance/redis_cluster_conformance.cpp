@@ -1,6 +1,7 @@
 #include <holdfast/testing/conformance.hpp>
 
-// Everything a Redis Cluster is held to. CI runs a part of it; see CMakeLists.txt. The bodies are in the OBJECT library holdfast_conformance.
+// Everything a Redis Cluster is held to. CI runs a part of it; see CMakeLists.txt. The bodies are in the OBJECT library
+// holdfast_conformance.
 
 namespace holdfast::testing {
 
@@ -9,10 +10,14 @@ using ::testing::Values;
 
 INSTANTIATE_TEST_SUITE_P(store, exclusive_conformance, Combine(Values(redis_cluster_store()), every_lock()),
                          store_and_lock_name);
-INSTANTIATE_TEST_SUITE_P(store, waiting_conformance, Combine(Values(redis_cluster_store()), every_lock()), store_and_lock_name);
-INSTANTIATE_TEST_SUITE_P(store, lease_conformance, Combine(Values(redis_cluster_store()), every_lock()), store_and_lock_name);
-INSTANTIATE_TEST_SUITE_P(store, loss_conformance, Combine(Values(redis_cluster_store()), every_lock()), store_and_lock_name);
-INSTANTIATE_TEST_SUITE_P(store, option_conformance, Combine(Values(redis_cluster_store()), every_lock()), store_and_lock_name);
+INSTANTIATE_TEST_SUITE_P(store, waiting_conformance, Combine(Values(redis_cluster_store()), every_lock()),
+                         store_and_lock_name);
+INSTANTIATE_TEST_SUITE_P(store, lease_conformance, Combine(Values(redis_cluster_store()), every_lock()),
+                         store_and_lock_name);
+INSTANTIATE_TEST_SUITE_P(store, loss_conformance, Combine(Values(redis_cluster_store()), every_lock()),
+                         store_and_lock_name);
+INSTANTIATE_TEST_SUITE_P(store, option_conformance, Combine(Values(redis_cluster_store()), every_lock()),
+                         store_and_lock_name);
 INSTANTIATE_TEST_SUITE_P(store, operation_conformance, Combine(Values(redis_cluster_store()), every_lock()),
                          store_and_lock_name);
 INSTANTIATE_TEST_SUITE_P(store, process_conformance, Combine(Values(redis_cluster_store()), every_plain_lock()),

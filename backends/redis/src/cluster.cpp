@@ -94,8 +94,8 @@ void cluster::run(std::vector<errand> all, spi::caller from) {
     }
     load& its = loads[*node];
     its.commands += one.what.by_hash(one.keys, one.arguments);
-    its.answers.push_back(on_answer(
-        {&one.what, std::move(one.keys), std::move(one.arguments), {}, std::move(one.told)}, {*node}));
+    its.answers.push_back(
+        on_answer({&one.what, std::move(one.keys), std::move(one.arguments), {}, std::move(one.told)}, {*node}));
   }
   // All nodes work at the same time: only the last is waited for.
   std::size_t left = loads.size();

@@ -38,9 +38,9 @@ class cluster_ears final : public hearing, public std::enable_shared_from_this<c
   };
   using guard = std::unique_lock<std::mutex>;
 
-  node_address place_of(const subject& what);                   // with mutex_ held
-  std::shared_ptr<ears> ears_at(const node_address& node);      // with mutex_ held
-  std::vector<move> moves();                                    // with mutex_ held
+  node_address place_of(const subject& what);               // with mutex_ held
+  std::shared_ptr<ears> ears_at(const node_address& node);  // with mutex_ held
+  std::vector<move> moves();                                // with mutex_ held
   void make(const std::vector<move>& all);
   void on_trouble(const node_address& node);
   void on_moved(const node_address& node, const subject& what);
@@ -53,7 +53,7 @@ class cluster_ears final : public hearing, public std::enable_shared_from_this<c
   mutable std::mutex mutex_;
   std::map<node_address, std::shared_ptr<ears>> ears_;
   std::map<subject, interest> interests_;
-  node_address anchor_;      // where we hear what every node repeats; no port: not yet chosen
+  node_address anchor_;       // where we hear what every node repeats; no port: not yet chosen
   std::size_t resuming_ = 0;  // moves under way: when the last has ended, something may have been missed
 };
 

@@ -69,9 +69,9 @@ class ears final : public hearing, public std::enable_shared_from_this<ears> {
   std::shared_ptr<descriptor> fd_;  // null: no connection
   std::unique_ptr<reply_reader> reader_;
   std::map<subject, interest> interests_;
-  struct question {                   // what was sent and not yet answered
-    std::optional<subject> what{};    // none: a beat
-    bool leaves = false;              // ends a subscription
+  struct question {                 // what was sent and not yet answered
+    std::optional<subject> what{};  // none: a beat
+    bool leaves = false;            // ends a subscription
   };
   std::deque<question> asked_;
   bool dialling_ = false;

@@ -13,8 +13,8 @@ namespace holdfast::redis {
 /// own.
 std::string tag_of(const std::string& name);
 
-/// Are all keys and channels of the name in its slot of a cluster? Not with braces of its own that are no hash tag; of a
-/// latch with none at all.
+/// Are all keys and channels of the name in its slot of a cluster? Not with braces of its own that are no hash tag; of
+/// a latch with none at all.
 bool keeps_its_slot(spi::kind k, std::string_view name);
 
 /// What the scripts call KEYS; see script_text.hpp.

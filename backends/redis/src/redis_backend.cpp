@@ -86,26 +86,6 @@ redis_backend::redis_backend(settings where, spi::runtime& engine)
                                     }})),
       observers_(std::make_shared<observers>(engine)) {}
 
-result<void> redis_backend::prepare() {
-  if (auto good = courier_.open(); !good) return good;
-  const auto& nodes = courier_.nodes();
-  if (!nodes) return {};
-  pubsub_ = where_.pubsub;
-  if (pubsub_ == publishing::automatic) pubsub_ = nodes->sharded() ? publishing::sharded : publishing::plain;
-  if (pubsub_ != publishing::plain && !nodes->sharded())
-    return {errc::unsupported, "redis " + where_.shown() + ": the servers have no sharded pub/sub, which Redis 7.0 "
-                                                           "brought; write pubsub=plain or leave it out"};
-  return {};
-}
-
-std::optional<failure> redis_backend::refusal(spi::kind k, const std::string& name) const {
-  if (!courier_.nodes() || keeps_its_slot(k, name)) return std::nullopt;
-  return failure{errc::invalid_argument,
-                 "'" + name + "': on a Redis Cluster a name has no braces, or those of a hash tag" +
-                     (k == spi::kind::latch ? ", and that of a latch has none" : ", as in 'a{tag}b'") +
-                     ": its keys would be in different slots"};
-}
-
 std::string redis_backend::identity() const {
   if (courier_.nodes()) return courier_.nodes()->identity();
   return "redis:" + where_.shown() + "/" + std::to_string(where_.database);
@@ -155,44 +135,6 @@ redis_backend::words redis_backend::entry_arguments(const spi::entry_request& re
 
 void redis_backend::run(const script& what, words keys, words arguments, spi::caller from, link::answer told) {
   courier_.run({what, std::move(keys), std::move(arguments), std::move(told)}, from);
-}
-
-std::vector<subject> redis_backend::subjects_of(const spi::claim& c) const {
-  std::vector<subject> all{{subject::kind::channel, client_channel(uuid_)}};
-  if (courier_.nodes()) all.push_back({subject::kind::channel, presence_channel(uuid_), slot_of(c.name)});
-  if (c.kind != spi::kind::mutex || c.order != ordering::fifo) return all;
-  if (pubsub_ != publishing::sharded) all.push_back({subject::kind::pattern, fair_pattern(uuid_)});
-  // Sharded channels have no patterns: each listens to its own.
-  if (pubsub_ != publishing::plain)
-    all.push_back({subject::kind::shard, fair_channel(c.name, owner(c)), slot_of(c.name)});
-  return all;
-}
-
-std::vector<subject> redis_backend::public_subjects(const std::string& channel) const {
-  std::vector<subject> all;
-  if (pubsub_ != publishing::sharded) all.push_back({subject::kind::channel, channel});
-  if (pubsub_ != publishing::plain) all.push_back({subject::kind::shard, channel, slot_of(channel)});
-  return all;
-}
-
-bool redis_backend::listening(const spi::claim& c) const {
-  const auto all = subjects_of(c);
-  return std::all_of(all.begin(), all.end(), [&](const subject& what) { return ears_->hears(what); });
-}
-
-void redis_backend::listen(std::vector<subject> all, hearing::ready done) {
-  const subject next = std::move(all.back());
-  all.pop_back();
-  ears_->listen(next, [this, all = std::move(all), done = std::move(done)](result<void> heard) mutable {
-    if (!heard || all.empty()) return done(std::move(heard));
-    listen(std::move(all), std::move(done));
-  });
-}
-
-/// What was said before is looked for once. A server that refuses to tell (no right to the channel) ends the wait.
-void redis_backend::heard(const std::string& who, const result<void>& subscribed) {
-  if (!subscribed && subscribed.error().code != errc::unavailable) return tickets_.fail(who, subscribed.error());
-  tickets_.wake(who, spi::look_again{});
 }
 
 void redis_backend::enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) {
@@ -286,27 +228,6 @@ spi::busy redis_backend::busy_until(const reply& said) const {
   return {engine_.now() + wait};
 }
 
-/// Somebody who is not one of us may free it: then only the public channel tells.
-void redis_backend::hear_others(const spi::claim& c, const std::string& who) {
-  if (!tickets_.need(who)) return;
-  listen(public_subjects(public_channel(c.kind, c.name)),
-         [this, who](const result<void>& subscribed) { heard(who, subscribed); });
-}
-
-void redis_backend::hush(const std::string& channel) {
-  if (tickets_.needed(channel)) return;
-  for (const subject& it : public_subjects(channel)) ears_->ignore(it);
-  // Somebody who came in between found the subscription that has just been ended.
-  if (!tickets_.needed(channel)) return;
-  listen(public_subjects(channel), [this, channel](const result<void>&) { tickets_.wake_first_on(channel); });
-}
-
-/// The channel that only this claim listens to.
-void redis_backend::hush_own(const spi::claim& c) {
-  if (pubsub_ == publishing::plain || c.kind != spi::kind::mutex || c.order != ordering::fifo) return;
-  ears_->ignore({subject::kind::shard, fair_channel(c.name, owner(c)), slot_of(c.name)});
-}
-
 void redis_backend::watch(const spi::claim& queued, spi::completion<spi::wake> done) {
   tickets_.watch(owner(queued), std::move(done));
 }
@@ -337,7 +258,8 @@ void redis_backend::on_grant(std::string_view letter) {
   grant.tokens = static_cast<std::uint32_t>(number(word(letter)));
   const auto ttl = std::chrono::milliseconds(number(word(letter)));
   grant.expires = clock_.when(number(word(letter)), engine_.now()) + ttl;
-  // The time of a letter is its node's, and only that of a single server is known here: who is in line at a cluster looks.
+  // The time of a letter is its node's, and only that of a single server is known here: who is in line at a cluster
+  // looks.
   const bool known = courier_.nodes() ? tickets_.wake(who, spi::look_again{}) : tickets_.wake(who, grant);
   if (known) return;
   // Whom it is for has given up meanwhile, or was never here.

@@ -17,8 +17,9 @@ result<std::unique_ptr<spi::backend>> make(uri where, spi::runtime& engine) {
     spi::register_backend({scheme, make, redis::redis_backend::can,
                            "one Redis or Valkey server, in Redisson's layout; a dead holder's lock ends with its ttl"});
   }
-  spi::register_backend({"redis+cluster", make, redis::redis_backend::can,
-                         "a Redis or Valkey Cluster, in Redisson's layout; a failover may forget who holds what: fence"});
+  spi::register_backend(
+      {"redis+cluster", make, redis::redis_backend::can,
+       "a Redis or Valkey Cluster, in Redisson's layout; a failover may forget who holds what: fence"});
   return true;
 }();
 

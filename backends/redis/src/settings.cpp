@@ -104,8 +104,8 @@ result<settings> settings::from(uri where) {
     return good.error();
   if (!out.user.empty() && out.password.empty()) return wrong("there is a user without a password");
   if (auto good = where.expect_no_more_options(local  ? "db, password-file, tokens"
-                                                     : many ? "password-file, pubsub, tokens"
-                                                            : "password-file, tokens");
+                                               : many ? "password-file, pubsub, tokens"
+                                                      : "password-file, tokens");
       !good)
     return good.error();
   return out;

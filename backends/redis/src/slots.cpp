@@ -68,8 +68,7 @@ std::optional<redirection> redirection::from(std::string_view error_reply, const
   } else {
     return std::nullopt;
   }
-  const auto [end, failed] =
-      std::from_chars(error_reply.data(), error_reply.data() + error_reply.size(), out.about);
+  const auto [end, failed] = std::from_chars(error_reply.data(), error_reply.data() + error_reply.size(), out.about);
   if (failed != std::errc() || out.about >= slot_count) return std::nullopt;
   error_reply.remove_prefix(static_cast<std::size_t>(end - error_reply.data()));
   if (!error_reply.starts_with(' ')) return std::nullopt;

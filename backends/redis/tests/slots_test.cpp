@@ -48,7 +48,8 @@ TEST(slots, redirections_are_read) {
   EXPECT_EQ(ask->where.shown(), "[::1]:6381");
   EXPECT_EQ(redirection::from("MOVED 1 :6381", asked)->where, (node_address{"10.0.0.1", "6381"}));
   EXPECT_EQ(redirection::from("MOVED 1 ?:6381", asked)->where, (node_address{"10.0.0.1", "6381"}));
-  for (const char* other : {"MOVED", "MOVED x y:1", "MOVED 16384 a:1", "MOVED 1 a", "MOVED 1 a:", "MOVED 1 a:b", "ASKED 1 a:1", ""})
+  for (const char* other :
+       {"MOVED", "MOVED x y:1", "MOVED 16384 a:1", "MOVED 1 a", "MOVED 1 a:", "MOVED 1 a:b", "ASKED 1 a:1", ""})
     EXPECT_FALSE(redirection::from(other, asked)) << other;
 }
 
@@ -118,12 +119,13 @@ TEST(slots, all_keys_and_channels_of_a_name_that_is_taken_are_in_its_slot) {
   std::mt19937 random(7);
   const auto pick = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
   std::size_t taken = 0;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 10'000; ++i) {
     std::string name;
     for (std::size_t left = 1 + pick(8); left != 0; --left) name += "ab{}:{}"[pick(7)];
     for (const auto k : {spi::kind::mutex, spi::kind::latch}) {
-      EXPECT_EQ(keeps_its_slot(k, name), in_one_slot(k, name)) << name;
-      if (keeps_its_slot(k, name)) ++taken;
+      if (!keeps_its_slot(k, name)) continue;
+      EXPECT_TRUE(in_one_slot(k, name)) << name;
+      ++taken;
     }
   }
   EXPECT_GT(taken, 2'000u);
