@@ -185,7 +185,7 @@ void redis_backend::enter_now(const spi::entry_request& request, bool queue, spi
         if (outcome && !waits) tickets_.settle(who);
         if (queue && !waits) {
           hush(public_channel(request.claim.kind, request.claim.name));
-          hush_own(request.claim);
+          if (const auto own = own_subject(request.claim)) ears_->ignore(*own);
         }
         done(std::move(outcome));
       });
@@ -279,12 +279,12 @@ void redis_backend::leave(const spi::claim& ours, spi::caller from, spi::complet
   std::string who = arguments[3];
   arguments.push_back(std::to_string(ours.permits));
   run(scripts::all().leave, lock_keys(ours.name), std::move(arguments), from,
-      [this, ours, who = std::move(who), channel = public_channel(ours.kind, ours.name),
+      [this, who = std::move(who), own = own_subject(ours), channel = public_channel(ours.kind, ours.name),
        done = std::move(done)](result<reply> said) mutable {
         // Also without an answer: nobody waits for it any more.
         tickets_.close(who);
         hush(channel);
-        hush_own(ours);
+        if (own) ears_->ignore(*own);
         if (!said) return done(said.error());
         done(said->integer() == 1);
       });

@@ -78,7 +78,7 @@ class redis_backend final : public spi::backend {
   spi::busy busy_until(const reply& said) const;
   void hear_others(const spi::claim& c, const std::string& who);
   void hush(const std::string& channel);
-  void hush_own(const spi::claim& c);
+  std::optional<subject> own_subject(const spi::claim& c) const;  // what only this claim listens to
   void on_message(std::string_view channel, std::string_view payload);
   void on_letter(std::string_view payload);
   void on_grant(std::string_view letter);

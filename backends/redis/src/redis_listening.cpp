@@ -31,9 +31,7 @@ std::vector<subject> redis_backend::subjects_of(const spi::claim& c) const {
   if (courier_.nodes()) all.push_back({subject::kind::channel, presence_channel(uuid_), slot_of(c.name)});
   if (c.kind != spi::kind::mutex || c.order != ordering::fifo) return all;
   if (pubsub_ != publishing::sharded) all.push_back({subject::kind::pattern, fair_pattern(uuid_)});
-  // Sharded channels have no patterns: each listens to its own.
-  if (pubsub_ != publishing::plain)
-    all.push_back({subject::kind::shard, fair_channel(c.name, owner(c)), slot_of(c.name)});
+  if (auto own = own_subject(c)) all.push_back(std::move(*own));
   return all;
 }
 
@@ -79,10 +77,10 @@ void redis_backend::hush(const std::string& channel) {
   listen(public_subjects(channel), [this, channel](const result<void>&) { tickets_.wake_first_on(channel); });
 }
 
-/// The channel that only this claim listens to.
-void redis_backend::hush_own(const spi::claim& c) {
-  if (pubsub_ == publishing::plain || c.kind != spi::kind::mutex || c.order != ordering::fifo) return;
-  ears_->ignore({subject::kind::shard, fair_channel(c.name, owner(c)), slot_of(c.name)});
+/// Sharded channels have no patterns: in a fair queue each listens to its own.
+std::optional<subject> redis_backend::own_subject(const spi::claim& c) const {
+  if (pubsub_ == publishing::plain || c.kind != spi::kind::mutex || c.order != ordering::fifo) return std::nullopt;
+  return subject{subject::kind::shard, fair_channel(c.name, owner(c)), slot_of(c.name)};
 }
 
 }  // namespace holdfast::redis

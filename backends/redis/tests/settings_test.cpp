@@ -44,6 +44,17 @@ TEST(redis_urls, a_socket_has_its_path_and_database) {
   EXPECT_EQ(s.database, 2u);
 }
 
+TEST(redis_urls, a_cluster_has_its_seeds_and_no_database) {
+  const auto s = parse("redis+cluster://app:secret@one:7000,two,[::1]:7002?pubsub=both").value();
+  EXPECT_EQ(s.seeds, (std::vector<node_address>{{"one", "7000"}, {"two", "6379"}, {"::1", "7002"}}));
+  EXPECT_EQ(s.user, "app");
+  EXPECT_EQ(s.pubsub, publishing::both);
+  EXPECT_EQ(parse("redis+cluster://h").value().pubsub, publishing::automatic);
+  EXPECT_EQ(parse("redis+cluster://h?pubsub=plain").value().pubsub, publishing::plain);
+  EXPECT_EQ(parse("redis+cluster://h?pubsub=sharded").value().pubsub, publishing::sharded);
+  EXPECT_TRUE(parse("redis://h").value().seeds.empty());
+}
+
 TEST(redis_urls, the_password_may_be_in_a_file) {
   const testing::temporary_directory directory;
   const auto file = directory.path() / "secret";
@@ -64,6 +75,10 @@ TEST(redis_urls, what_is_wrong_is_named) {
                {"redis://h?bogus=1", "bogus"},
                {"redis://h?tokens=some", "tokens"},
                {"redis://user@h", "password"},
+               {"redis://h?pubsub=plain", "pubsub"},
+               {"redis+cluster:", "at least one node"},
+               {"redis+cluster://h/0", "no database number"},
+               {"redis+cluster://h?pubsub=loud", "pubsub"},
                {"redis+unix:", "absolute path"},
                {"redis+unix://host/path", "no host"},
                {"redis+unix:///s?db=x", "database"}};
