@@ -24,8 +24,22 @@ failure nobody_serves(slot s) {
   return {errc::unavailable, "redis: the cluster has nobody who serves slot " + std::to_string(s)};
 }
 
-/// Failures and errors that another look at the map may mend.
-bool doubtful(const failure& why) { return why.code == errc::unavailable; }
+/// Whoever waits for one node reads the answers of others, too, and calls them here. What they then ask of another node
+/// must not be waited for: two such threads would wait for each other.
+thread_local bool answering = false;
+
+class answering_now {
+ public:
+  answering_now() = default;
+  answering_now(const answering_now&) = delete;
+  answering_now& operator=(const answering_now&) = delete;
+  ~answering_now() { answering = before_; }
+
+ private:
+  const bool before_ = std::exchange(answering, true);
+};
+
+spi::caller allowed(spi::caller from) { return answering ? spi::caller::must_not_block : from; }
 
 }  // namespace
 
@@ -76,7 +90,7 @@ void cluster::start(trip one, slot about, spi::caller from) {
     read_map(nullptr);
     return one.told(nobody_serves(about));
   }
-  go(std::move(one), {*node}, from);
+  go(std::move(one), {*node}, allowed(from));
 }
 
 void cluster::run(std::vector<errand> all, spi::caller from) {
@@ -89,6 +103,7 @@ void cluster::run(std::vector<errand> all, spi::caller from) {
     const slot about = slot_of(one.keys.front());
     const auto node = master(about);
     if (!node) {
+      read_map(nullptr);
       one.told(nobody_serves(about));
       continue;
     }
@@ -101,7 +116,7 @@ void cluster::run(std::vector<errand> all, spi::caller from) {
   std::size_t left = loads.size();
   for (auto& [node, its] : loads)
     link_to(node)->send(std::move(its.commands), std::move(its.answers),
-                        --left == 0 ? from : spi::caller::must_not_block);
+                        --left == 0 ? allowed(from) : spi::caller::must_not_block);
 }
 
 void cluster::go(trip one, stop at, spi::caller from) {
@@ -124,6 +139,7 @@ link::answer cluster::on_answer(trip one, stop at) {
   return [weak = weak_from_this(), one = std::move(one), at = std::move(at)](result<reply> said) mutable {
     const auto self = weak.lock();
     if (!self) return one.told(failure{errc::unavailable, "the client is gone"});
+    const answering_now here;
     self->arrive(std::move(one), std::move(at), std::move(said));
   };
 }
@@ -138,7 +154,8 @@ void cluster::arrive(trip one, stop at, result<reply> said) {
     if (const auto there = redirection::from(said->text(), at.node)) return redirect(std::move(one), *there);
   }
   failure why = said ? failure_of(said->text()) : said.error();
-  if (doubtful(why)) doubt(at.node);
+  // Another look at the map may mend it.
+  if (why.code == errc::unavailable) doubt(at.node);
   one.told(std::move(why));
 }
 
