@@ -2,7 +2,6 @@
 
 #include "redis_error.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace holdfast::redis {
@@ -193,13 +192,16 @@ void cluster::read_map(const node_address* first) {
   {
     const guard lock(mutex_);
     if (std::exchange(reading_, true)) return;
+    std::vector<node_address> all = slots_.masters();
+    all.insert(all.end(), where_.seeds.begin(), where_.seeds.end());
+    // The last is asked first.
+    for (const auto& node : all)
+      if (doubted_.contains(node)) candidates.push_back(node);
+    for (const auto& node : all)
+      if (!doubted_.contains(node)) candidates.push_back(node);
     if (first != nullptr) candidates.push_back(*first);
-    for (const auto& node : slots_.masters()) candidates.push_back(node);
-    for (const auto& node : where_.seeds) candidates.push_back(node);
-    std::stable_partition(candidates.begin(), candidates.end(), [&](auto& node) { return !doubted_.contains(node); });
     when = read_at_ + between_readings;
   }
-  std::reverse(candidates.begin(), candidates.end());
   if (when <= engine_.now()) return ask_for_map(std::move(candidates));
   engine_.at(when, [weak = weak_from_this(), candidates = std::move(candidates)]() mutable {
     if (auto self = weak.lock()) self->ask_for_map(std::move(candidates));

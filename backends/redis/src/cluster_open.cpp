@@ -1,6 +1,7 @@
 #include "cluster.hpp"
 #include "redis_error.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 
 namespace holdfast::redis {

@@ -53,7 +53,7 @@ std::vector<std::size_t> redis_backend::by_slot(const std::vector<spi::claim>& h
   std::vector<slot> slots;
   slots.reserve(held.size());
   for (const auto& c : held) slots.push_back(slot_of(c.name));
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return slots[a] < slots[b]; });
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return slots[a] < slots[b]; });
   return order;
 }
 
