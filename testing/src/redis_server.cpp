@@ -138,13 +138,13 @@ bool redis_server::answers() const {
 }
 
 std::string redis_server::command(const std::vector<std::string>& words) const {
-  std::string said = exchange(words);
+  std::string said = reply(words);
   if (said.starts_with('$')) said.erase(0, said.find('\n') + 1);
   return said.substr(0, said.find("\r\n"));
 }
 
 std::vector<std::string> redis_server::lines(const std::vector<std::string>& words) const {
-  std::istringstream said(exchange(words));
+  std::istringstream said(reply(words));
   std::vector<std::string> all;
   for (std::string line; std::getline(said, line);) {
     if (line.ends_with('\r')) line.pop_back();
@@ -153,7 +153,7 @@ std::vector<std::string> redis_server::lines(const std::vector<std::string>& wor
   return all;
 }
 
-std::string redis_server::exchange(const std::vector<std::string>& words) const {
+std::string redis_server::reply(const std::vector<std::string>& words) const {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const timeval patience{5, 0};
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);

@@ -37,18 +37,21 @@ link::answer with_text_if_unknown(std::weak_ptr<link> wire, errand one) {
 }  // namespace
 
 courier::courier(const settings& where, spi::runtime& engine, link::on_introduced introduced)
-    : link_(std::make_shared<link>(where, engine, std::move(introduced))) {}
+    : link_(where.seeds.empty() ? std::make_shared<link>(where, engine, link::when_down::wait, std::move(introduced)) : nullptr),
+      cluster_(where.seeds.empty() ? nullptr : std::make_shared<cluster>(where, engine)) {}
 
-result<void> courier::open() { return link_->open(); }
+result<void> courier::open() { return cluster_ ? cluster_->open() : link_->open(); }
 
 void courier::leave_for(const std::string& server) { link_->leave_for(server); }
 
 void courier::run(errand one, spi::caller from) {
+  if (cluster_) return cluster_->run(std::move(one), from);
   auto command = one.what.by_hash(one.keys, one.arguments);
   link_->send(std::move(command), only(with_text_if_unknown(link_, std::move(one))), from);
 }
 
 void courier::run(std::vector<errand> all, spi::caller from) {
+  if (cluster_) return cluster_->run(std::move(all), from);
   std::string commands;
   std::vector<link::answer> answers;
   answers.reserve(all.size());
@@ -59,8 +62,9 @@ void courier::run(std::vector<errand> all, spi::caller from) {
   link_->send(std::move(commands), std::move(answers), from);
 }
 
-void courier::ask(std::string_view /*key*/, const std::vector<std::string_view>& words, spi::caller from,
+void courier::ask(std::string_view key, const std::vector<std::string_view>& words, spi::caller from,
                   link::answer told) {
+  if (cluster_) return cluster_->ask(key, words, from, std::move(told));
   std::string command;
   append_command(command, words);
   link_->send(std::move(command), only(without_errors(std::move(told))), from);
@@ -72,6 +76,15 @@ void courier::ask_in_turn(std::string_view /*key*/, const std::vector<std::vecto
   for (const auto& words : commands) append_command(bytes, words);
   for (auto& told : answers) told = without_errors(std::move(told));
   link_->send(std::move(bytes), std::move(answers), spi::caller::must_not_block);
+}
+
+std::vector<node_address> courier::servers() const {
+  return cluster_ ? cluster_->masters() : std::vector<node_address>(1);
+}
+
+void courier::ask_at(const node_address& server, const std::vector<std::string_view>& words, link::answer told) {
+  if (cluster_) return cluster_->ask_at(server, words, std::move(told));
+  ask({}, words, spi::caller::must_not_block, std::move(told));
 }
 
 }  // namespace holdfast::redis

@@ -1,7 +1,8 @@
 #pragma once
 
+#include "cluster.hpp"
+#include "errand.hpp"
 #include "link.hpp"
-#include "script.hpp"
 #include "settings.hpp"
 
 #include <holdfast/backend.hpp>
@@ -13,15 +14,8 @@
 
 namespace holdfast::redis {
 
-/// One script with what it is to work on, and who wants to know: the answer is a failure, or a reply that is no error.
-struct errand {
-  const script& what;
-  std::vector<std::string> keys;  ///< The first decides who serves it.
-  std::vector<std::string> arguments;
-  link::answer told;
-};
-
-/// Carries commands and scripts to the server, and scripts again that it does not know.
+/// Carries commands and scripts to the server, or to that of many which serves them, and scripts again that it does not
+/// know.
 ///
 /// Thread safety: safe. Answers come with nothing locked.
 class courier {
@@ -34,16 +28,24 @@ class courier {
   void leave_for(const std::string& server);
 
   void run(errand one, spi::caller from);
-  /// All in one go: one send, where one server serves them.
+  /// All in one go: one send to each server.
   void run(std::vector<errand> all, spi::caller from);
   /// A single command about `key`. An error the server replies is told as a failure.
   void ask(std::string_view key, const std::vector<std::string_view>& words, spi::caller from, link::answer told);
-  /// Several commands about `key`, one behind the other on one connection. Does not block.
+  /// Several commands about `key`, one behind the other on one connection; of a single server only. Does not
+  /// block.
   void ask_in_turn(std::string_view key, const std::vector<std::vector<std::string_view>>& commands,
                    std::vector<link::answer> answers);
+  /// Whom to ask about all keys there are; one of a single server.
+  std::vector<node_address> servers() const;
+  void ask_at(const node_address& server, const std::vector<std::string_view>& words, link::answer told);
+
+  /// Null: it is a single server.
+  const std::shared_ptr<cluster>& nodes() const noexcept { return cluster_; }
 
  private:
   const std::shared_ptr<link> link_;
+  const std::shared_ptr<cluster> cluster_;  // one of the two
 };
 
 }  // namespace holdfast::redis

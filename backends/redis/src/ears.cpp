@@ -49,6 +49,11 @@ bool ears::hears(const subject& what) const {
   return found != interests_.end() && found->second.confirmed;
 }
 
+bool ears::wants(const subject& what) const {
+  const guard lock(mutex_);
+  return interests_.contains(what);
+}
+
 void ears::ignore(const subject& what) {
   const guard lock(mutex_);
   const auto found = interests_.find(what);
@@ -56,6 +61,17 @@ void ears::ignore(const subject& what) {
   if (found == interests_.end() || !found->second.waiting.empty()) return;
   interests_.erase(found);
   if (line_) say("UNSUBSCRIBE", what);
+}
+
+void ears::drop(const subject& what) {
+  guard lock(mutex_);
+  const auto found = interests_.find(what);
+  if (found == interests_.end()) return;
+  auto waiting = std::move(found->second.waiting);
+  interests_.erase(found);
+  if (line_) say("UNSUBSCRIBE", what);
+  lock.unlock();
+  for (auto& [until, done] : waiting) done({errc::unavailable, "redis " + where_.shown() + ": it is heard elsewhere"});
 }
 
 void ears::connect() {
@@ -81,6 +97,7 @@ void ears::dial_now() {
     if (!interests_.empty()) connect();
     lock.unlock();
     if (first) engine_.log(log_level::warning, made.error().detail);
+    if (tell_.trouble) tell_.trouble();
     return;
   }
   line_ = std::make_shared<line>(std::move(*made));
@@ -98,10 +115,12 @@ void ears::dial_now() {
 }
 
 void ears::say(std::string_view verb, const subject& what) {
-  const std::string whole = (what.what == subject::kind::pattern ? "P" : "") + std::string(verb);
+  std::string whole(verb);
+  if (what.what == subject::kind::pattern) whole.insert(0, 1, 'P');
+  if (what.what == subject::kind::shard) whole.insert(0, 1, 'S');
   std::string bytes;
   append_command(bytes, {whole, what.text});
-  asked_.push_back(verb == "SUBSCRIBE" ? std::optional(what) : std::nullopt);
+  asked_.push_back({what, verb != "SUBSCRIBE"});
   transmit(line_->seal(std::move(bytes)));
 }
 
@@ -137,14 +156,20 @@ void ears::read_ready(const std::shared_ptr<line>& from) {
 void ears::handle(const reply& r, guard& lock) {
   pinged_.reset();
   const auto what = r.at(0).text();
-  const bool plain = what == "message";
-  if (!plain && what != "pmessage") {
+  const bool plain = what != "pmessage";
+  if (what != "message" && what != "smessage" && plain) {
+    if (what == "sunsubscribe" && on_sunsubscribe(r.at(1).text(), lock)) return;
     // Whatever is no message answers a command, in the order they were sent.
     if (asked_.empty()) return hang_up("it answers what nobody asked", lock);
     const auto asked = std::move(asked_.front());
     asked_.pop_front();
-    if (asked) return r.is_error() ? refuse(*asked, failure_of(r.text()), lock) : confirm(*asked, lock);
-    if (r.is_error()) hang_up(std::string(r.text()), lock);
+    if (asked.what && !asked.leaves) {
+      if (!r.is_error()) return confirm(*asked.what, lock);
+      if (asked.what->what == subject::kind::shard && tells_of_other_node(r.text())) return move_out(*asked.what, lock);
+      return refuse(*asked.what, failure_of(r.text()), lock);
+    }
+    // To leave what is served elsewhere is refused, and as good.
+    if (r.is_error() && !(asked.leaves && tells_of_other_node(r.text()))) hang_up(std::string(r.text()), lock);
     return;
   }
   const reply channel = r.at(plain ? 1 : 2);
@@ -181,6 +206,25 @@ void ears::refuse(const subject& what, const failure& why, guard& lock) {
   lock.lock();
 }
 
+/// A node that gives a slot away says so to those who listen there, unasked. True: that is what it was.
+bool ears::on_sunsubscribe(std::string_view channel, guard& lock) {
+  if (!asked_.empty() && asked_.front().leaves && asked_.front().what->text == channel) return false;
+  const subject what{subject::kind::shard, std::string(channel)};
+  if (interests_.contains(what)) move_out(what, lock);
+  return true;
+}
+
+void ears::move_out(const subject& what, guard& lock) {
+  const auto found = interests_.find(what);
+  if (found == interests_.end()) return;
+  auto waiting = std::move(found->second.waiting);
+  interests_.erase(found);
+  lock.unlock();
+  for (auto& [until, done] : waiting) done({errc::unavailable, "redis " + where_.shown() + ": the slot has moved"});
+  if (tell_.moved) tell_.moved(what);
+  lock.lock();
+}
+
 bool ears::resumed() {
   if (std::any_of(interests_.begin(), interests_.end(), [](auto& i) { return i.second.resumed; })) return false;
   return std::exchange(again_, false);
@@ -195,6 +239,7 @@ void ears::hang_up(const std::string& why, guard& lock) {
   if (!interests_.empty()) connect();
   lock.unlock();
   engine_.log(log_level::warning, "redis " + where_.shown() + ": " + why);
+  if (tell_.trouble) tell_.trouble();
   lock.lock();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "hearing.hpp"
 #include "line.hpp"
 #include "reply.hpp"
 #include "settings.hpp"
@@ -20,41 +21,26 @@
 
 namespace holdfast::redis {
 
-/// What one subscribes to.
-struct subject {
-  enum class kind : std::uint8_t { channel, pattern };
-  kind what = kind::channel;
-  std::string text;
-  friend auto operator<=>(const subject&, const subject&) = default;
-};
-
 /// The connection that listens: one subscription per channel, however many are interested. Made by the first interest,
 /// and again, with every subscription, whenever it breaks.
 ///
 /// Thread safety: safe. Everything is called with nothing locked, on the reactor thread.
-class ears : public std::enable_shared_from_this<ears> {
+class ears final : public hearing, public std::enable_shared_from_this<ears> {
  public:
-  struct callbacks {
-    /// `channel` is where it was published, whichever subscription it came by.
-    std::function<void(std::string_view channel, std::string_view payload)> message;
-    /// Something may have been missed: the connection is back, or the look of the first subscription is due.
-    std::function<void()> gap;
-  };
-  using ready = detail::unique_function<void(result<void>)>;
-
   ears(settings where, spi::runtime& engine, callbacks tell);
   ears(const ears&) = delete;
   ears& operator=(const ears&) = delete;
-  ~ears();
+  ~ears() override;
 
-  /// Subscribes; `done` once the server has confirmed it, at once if it had. errc::unavailable: not within
-  /// request_timeout; it is still tried. Any other: the server refused it, and it is not tried again.
-  void listen(const subject& what, ready done);
-  bool hears(const subject& what) const;
-  void ignore(const subject& what);
+  void listen(const subject& what, ready done) override;
+  bool hears(const subject& what) const override;
+  void ignore(const subject& what) override;
+  bool wants(const subject& what) const;  ///< Is it heard, or to be heard?
+  /// As ignore(), whoever has come to wait for it: they are told errc::unavailable.
+  void drop(const subject& what);
 
   /// Hangs up, unless the connection goes to `server` (host:port), and subscribes anew. On the reactor thread only.
-  void leave_for(const std::string& server);
+  void leave_for(const std::string& server) override;
 
  private:
   struct interest {
@@ -73,6 +59,8 @@ class ears : public std::enable_shared_from_this<ears> {
   void confirm(const subject& what, guard& lock);
   bool resumed();  // with mutex_ held; true once, when all that was heard before is heard again
   void refuse(const subject& what, const failure& why, guard& lock);
+  bool on_sunsubscribe(std::string_view channel, guard& lock);
+  void move_out(const subject& what, guard& lock);
   void hang_up(const std::string& why, guard& lock);
   void watch_over();  // with mutex_ held
   void on_beat(spi::time_point due);
@@ -85,7 +73,11 @@ class ears : public std::enable_shared_from_this<ears> {
   std::shared_ptr<line> line_;  // null: no connection
   std::unique_ptr<reply_reader> reader_;
   std::map<subject, interest> interests_;
-  std::deque<std::optional<subject>> asked_;  // what was sent and not yet answered; null: no subscription
+  struct question {                 // what was sent and not yet answered
+    std::optional<subject> what{};  // none: a beat
+    bool leaves = false;            // ends a subscription
+  };
+  std::deque<question> asked_;
   bool dialling_ = false;
   std::string moved_to_;  // said while dialling
   bool again_ = false;    // there was a connection before

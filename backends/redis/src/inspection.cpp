@@ -73,33 +73,37 @@ inspection::inspection(courier& by, const layout& where, std::string prefix, des
       prefix_(std::move(prefix)),
       describe_(std::move(describe)),
       layout_(where),
+      servers_(by.servers()),
       trails_(where.trails(prefix_)),
       done_(std::move(done)) {}
 
-void inspection::start() { scan(0, "0"); }
+void inspection::start() { scan(0, 0, "0"); }
 
-void inspection::scan(std::size_t trail, const std::string& cursor) {
-  if (trail == trails_.size()) return ask();
+void inspection::scan(std::size_t server, std::size_t trail, const std::string& cursor) {
+  if (trail == trails_.size()) return scan(server + 1, 0, "0");
+  if (server == servers_.size()) return ask();
   std::vector<std::string_view> words{"SCAN", cursor, "MATCH", trails_[trail].pattern, "COUNT", "1000"};
   if (!trails_[trail].type.empty()) words.insert(words.end(), {"TYPE", trails_[trail].type});
-  courier_.ask({}, words, spi::caller::must_not_block, [self = shared_from_this(), trail](const result<reply>& said) {
+  courier_.ask_at(servers_[server], words, [self = shared_from_this(), server, trail](const result<reply>& said) {
     if (!said) return self->fail(said.error());
-    self->on_page(trail, *said);
+    self->on_page(server, trail, *said);
   });
 }
 
-void inspection::on_page(std::size_t trail, const reply& page) {
+void inspection::on_page(std::size_t server, std::size_t trail, const reply& page) {
   const reply keys = page.at(1);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const auto lock = trails_[trail].lock_key(keys.at(i).text());
     auto name = lock ? layout_.name_of(*lock) : std::nullopt;
+    // What a cluster cannot have from us is not ours to describe.
+    if (name && courier_.nodes() && !keeps_its_slot(spi::kind::mutex, *name)) continue;
     if (name && name->starts_with(prefix_)) names_.insert(std::move(*name));
   }
   const std::string cursor(page.at(0).text());
   if (cursor == "0")
-    scan(trail + 1, "0");
+    scan(server, trail + 1, "0");
   else
-    scan(trail, cursor);
+    scan(server, trail, cursor);
 }
 
 void inspection::ask() {

@@ -25,8 +25,8 @@ class inspection : public std::enable_shared_from_this<inspection> {
   void start();
 
  private:
-  void scan(std::size_t trail, const std::string& cursor);
-  void on_page(std::size_t trail, const reply& page);
+  void scan(std::size_t server, std::size_t trail, const std::string& cursor);
+  void on_page(std::size_t server, std::size_t trail, const reply& page);
   void ask();
   void on_entry(const std::string& name, const reply& said);
   void one_less();
@@ -36,6 +36,7 @@ class inspection : public std::enable_shared_from_this<inspection> {
   const std::string prefix_;
   const describer describe_;
   const layout& layout_;
+  const std::vector<node_address> servers_;
   const std::vector<layout::trail> trails_;
   spi::completion<std::vector<entry>> done_;
 

@@ -1,5 +1,7 @@
 #include "keys.hpp"
 
+#include "slots.hpp"
+
 #include <cstring>
 
 namespace holdfast::redis {
@@ -19,6 +21,12 @@ std::string literal(std::string_view text) {
 }  // namespace
 
 std::string tag_of(const std::string& name) { return name.find('{') == std::string::npos ? "{" + name + "}" : name; }
+
+bool keeps_its_slot(spi::kind k, std::string_view name) {
+  if (name.find_first_of("{}") == name.npos) return true;
+  const bool tagged = hashed_part(name).size() < name.size();
+  return tagged && k != spi::kind::latch;
+}
 
 std::string own_key(std::string_view what, const std::string& name) {
   std::string key = "holdfast_";
@@ -98,6 +106,12 @@ std::string public_channel(spi::kind k, const std::string& name) {
 }
 
 std::string client_channel(const std::string& uuid) { return "holdfast_client:" + uuid; }
+
+std::string fair_channel(const std::string& name, const std::string& owner) {
+  return public_channel(spi::kind::mutex, name) + ":" + owner;
+}
+
+std::string presence_channel(const std::string& uuid) { return "holdfast_here:" + uuid; }
 
 std::string fair_pattern(const std::string& uuid) { return "redisson_lock__channel:*:" + uuid + ":*"; }
 

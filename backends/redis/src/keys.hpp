@@ -13,6 +13,10 @@ namespace holdfast::redis {
 /// own.
 std::string tag_of(const std::string& name);
 
+/// Are all keys and channels of the name in its slot of a cluster? Not with braces of its own that are no hash tag; of
+/// a latch with none at all.
+bool keeps_its_slot(spi::kind k, std::string_view name);
+
 /// What the scripts call KEYS; see script_text.hpp.
 std::vector<std::string> lock_keys(const std::string& name);
 /// A key of ours beside a name. Unlike Redisson's, those of `a` and `{a}` differ.
@@ -32,6 +36,10 @@ std::string public_channel(spi::kind k, const std::string& name);
 std::string client_channel(const std::string& uuid);
 /// Where Redisson wakes those in a fair queue that are ours, whatever the name.
 std::string fair_pattern(const std::string& uuid);
+/// Where Redisson wakes one of ours in a fair queue.
+std::string fair_channel(const std::string& name, const std::string& owner);
+/// What a client listens to at each node of a cluster where it waits, to be known there; nobody publishes on it.
+std::string presence_channel(const std::string& uuid);
 inline constexpr const char* event_channel = "holdfast_event";
 
 /// A random UUID, as Redisson names its clients.

@@ -30,10 +30,11 @@ void epoll(int set, int operation, int fd, std::uint32_t events) {
 
 }  // namespace
 
-link::link(settings where, spi::runtime& engine, on_introduced introduced)
+link::link(settings where, spi::runtime& engine, when_down absent, on_introduced introduced)
     : where_(std::move(where)),
       engine_(engine),
       introduced_(std::move(introduced)),
+      absent_(absent),
       patience_(engine.options().request_timeout),
       gate_(::epoll_create1(EPOLL_CLOEXEC)) {}
 
@@ -323,7 +324,8 @@ void link::dial_again() {
       engine_.log(log_level::warning, made.error().detail);
       lock.lock();
     }
-    give_up_waiting(lock, made.error().code == errc::unavailable ? nullptr : &last_failure_);
+    const bool may_wait = absent_ == when_down::wait && made.error().code == errc::unavailable;
+    give_up_waiting(lock, may_wait ? nullptr : &last_failure_);
     if (!unsent_.empty()) reconnect();
     return;
   }

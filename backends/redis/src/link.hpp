@@ -33,7 +33,13 @@ class link : public std::enable_shared_from_this<link> {
   /// Told what the server says of itself, for every connection, before anything is sent on it.
   using on_introduced = std::function<void(std::string_view info, std::string_view fsync)>;
 
-  link(settings where, spi::runtime& engine, on_introduced introduced = {});
+  /// What becomes of a request while the server cannot be reached.
+  enum class when_down : std::uint8_t {
+    wait,  ///< It waits for the next connection, as long as it may.
+    fail,  ///< It fails at once: somebody else may serve it.
+  };
+
+  link(settings where, spi::runtime& engine, when_down absent = when_down::wait, on_introduced introduced = {});
   link(const link&) = delete;
   link& operator=(const link&) = delete;
   ~link();
@@ -94,6 +100,7 @@ class link : public std::enable_shared_from_this<link> {
   const settings where_;
   spi::runtime& engine_;
   const on_introduced introduced_;
+  const when_down absent_;
   const std::chrono::nanoseconds patience_;
 
   std::mutex mutex_;

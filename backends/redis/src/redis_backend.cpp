@@ -1,5 +1,6 @@
 #include "redis_backend.hpp"
 
+#include "cluster_ears.hpp"
 #include "keys.hpp"
 #include "pause.hpp"
 #include "redis_error.hpp"
@@ -46,6 +47,17 @@ spi::owner_id id_of(std::string_view hex) {
   return id;
 }
 
+/// On a single server the one connection; of a cluster one to each node that is needed.
+std::shared_ptr<hearing> hear(const settings& where, const std::shared_ptr<cluster>& nodes, spi::runtime& engine,
+                              hearing::callbacks tell) {
+  if (!nodes) return std::make_shared<ears>(where, engine, std::move(tell));
+  auto all = std::make_shared<cluster_ears>(nodes, engine, std::move(tell));
+  nodes->when_read([weak = std::weak_ptr(all)] {
+    if (auto self = weak.lock()) self->follow();
+  });
+  return all;
+}
+
 }  // namespace
 
 failure other_kind(const std::string& name, spi::kind wanted, std::string_view present) {
@@ -58,7 +70,7 @@ failure other_kind(const std::string& name, spi::kind wanted, std::string_view p
 
 result<std::unique_ptr<spi::backend>> redis_backend::open(settings where, spi::runtime& engine) {
   auto store = std::make_unique<redis_backend>(std::move(where), engine);
-  if (auto good = store->courier_.open(); !good) return good.error();
+  if (auto good = store->prepare(); !good) return good.error();
   if (store->where_.whom == settings::role::master) store->follow_master();
   return std::unique_ptr<spi::backend>(std::move(store));
 }
@@ -72,12 +84,12 @@ redis_backend::redis_backend(settings where, spi::runtime& engine, link::on_intr
       courier_(where_, engine, std::move(introduced)),
       witnesses_(witnesses::wanted_by(where_, engine)),
       // They are called on the reactor thread, which ends before this does.
-      ears_(std::make_shared<ears>(where_, engine,
-                                   ears::callbacks{[this](auto channel, auto payload) { on_message(channel, payload); },
-                                                   [this] {
-                                                     tickets_.wake_all();
-                                                     observers_->tell_all();
-                                                   }})),
+      ears_(hear(where_, courier_.nodes(), engine,
+                 hearing::callbacks{[this](auto channel, auto payload) { on_message(channel, payload); },
+                                    [this] {
+                                      tickets_.wake_all();
+                                      observers_->tell_all();
+                                    }})),
       observers_(std::make_shared<observers>(engine)) {}
 
 void redis_backend::follow_master() {
@@ -89,6 +101,7 @@ void redis_backend::follow_master() {
 }
 
 std::string redis_backend::identity() const {
+  if (courier_.nodes()) return courier_.nodes()->identity();
   const std::string server = "redis:" + where_.shown() + "/" + std::to_string(where_.database);
   return where_.layout == key_layout::plain ? server + "?plain=" + where_.prefix : server;
 }
@@ -96,7 +109,12 @@ std::string redis_backend::identity() const {
 std::string redis_backend::owner(const spi::claim& c) const { return owner_of(uuid_, c.id); }
 
 redis_backend::words redis_backend::arguments(spi::kind k, const std::string& name) const {
-  return {std::string(1, letter(k)), tag_of(name), std::string(1, static_cast<char>(where_.tokens))};
+  std::string counter(1, static_cast<char>(where_.tokens));
+  if (courier_.nodes()) {
+    if (pubsub_ != publishing::sharded) counter += " PUBLISH";
+    if (pubsub_ != publishing::plain) counter += " SPUBLISH";
+  }
+  return {std::string(1, letter(k)), tag_of(name), std::move(counter)};
 }
 
 redis_backend::words redis_backend::claim_arguments(const spi::claim& c) const {
@@ -135,27 +153,6 @@ void redis_backend::run(const script& what, words keys, words arguments, spi::ca
   courier_.run({what, std::move(keys), std::move(arguments), std::move(told)}, from);
 }
 
-bool redis_backend::listening(const spi::claim& c) const {
-  if (!ears_->hears({subject::kind::channel, client_channel(uuid_)})) return false;
-  if (c.kind != spi::kind::mutex || c.order != ordering::fifo) return true;
-  return ears_->hears({subject::kind::pattern, fair_pattern(uuid_)});
-}
-
-void redis_backend::listen(const spi::claim& c, ears::ready done) {
-  const bool fair = c.kind == spi::kind::mutex && c.order == ordering::fifo;
-  ears_->listen({subject::kind::channel, client_channel(uuid_)},
-                [this, fair, done = std::move(done)](result<void> heard) mutable {
-                  if (!heard || !fair) return done(std::move(heard));
-                  ears_->listen({subject::kind::pattern, fair_pattern(uuid_)}, std::move(done));
-                });
-}
-
-/// What was said before is looked for once. A server that refuses to tell (no right to the channel) ends the wait.
-void redis_backend::heard(const std::string& who, const result<void>& subscribed) {
-  if (!subscribed && subscribed.error().code != errc::unavailable) return tickets_.fail(who, subscribed.error());
-  tickets_.wake(who, spi::look_again{});
-}
-
 void redis_backend::enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) {
   enter_at(request, no_place, std::move(done));
 }
@@ -163,6 +160,7 @@ void redis_backend::enter(const spi::entry_request& request, spi::completion<spi
 void redis_backend::enter_at(const spi::entry_request& request, std::uint64_t place,
                              spi::completion<spi::entry_result> done) {
   const spi::claim& c = request.claim;
+  if (const auto why = refusal(c.kind, c.name)) return done(*why);
   if (c.kind == spi::kind::permits && c.permits > c.limit) {
     return done(failure{errc::invalid_argument, "'" + c.name + "': " + std::to_string(c.permits) +
                                                     " permits asked for where there are " + std::to_string(c.limit)});
@@ -181,7 +179,7 @@ void redis_backend::enter_at(const spi::entry_request& request, std::uint64_t pl
     if (first && std::holds_alternative<spi::granted>(*first)) {
       tickets_.settle(who);
     } else if (first) {
-      listen(c, [this, who](const result<void>& subscribed) { heard(who, subscribed); });
+      listen(subjects_of(c), [this, who](const result<void>& subscribed) { heard(who, subscribed); });
     }
     done(std::move(first));
   });
@@ -210,6 +208,7 @@ void redis_backend::enter_now(const spi::entry_request& request, std::uint64_t p
         if (outcome && !waits) tickets_.settle(who);
         if (queue && !waits) {
           hush(public_channel(request.claim.kind, request.claim.name));
+          if (const auto own = own_subject(request.claim)) ears_->ignore(*own);
         }
         done(std::move(outcome));
       });
@@ -254,22 +253,6 @@ spi::busy redis_backend::busy_until(const reply& said) const {
   return {engine_.now() + wait};
 }
 
-/// Somebody who is not one of us may free it: then only the public channel tells.
-void redis_backend::hear_others(const spi::claim& c, const std::string& who) {
-  if (!tickets_.need(who)) return;
-  ears_->listen({subject::kind::channel, public_channel(c.kind, c.name)},
-                [this, who](const result<void>& subscribed) { heard(who, subscribed); });
-}
-
-void redis_backend::hush(const std::string& channel) {
-  if (tickets_.needed(channel)) return;
-  const subject it{subject::kind::channel, channel};
-  ears_->ignore(it);
-  // Somebody who came in between found the subscription that has just been ended.
-  if (!tickets_.needed(channel)) return;
-  ears_->listen(it, [this, channel](const result<void>&) { tickets_.wake_first_on(channel); });
-}
-
 void redis_backend::watch(const spi::claim& queued, spi::completion<spi::wake> done) {
   tickets_.watch(owner(queued), std::move(done));
 }
@@ -303,8 +286,10 @@ void redis_backend::on_grant(std::string_view letter) {
   grant.tokens = static_cast<std::uint32_t>(number(word(letter)));
   const auto ttl = std::chrono::milliseconds(number(word(letter)));
   grant.expires = clock_.when(number(word(letter)), engine_.now()) + ttl;
-  // What must have witnesses is looked for by who waits for it, and found: its look is what asks them.
-  if (tickets_.wake(who, witnesses_ ? spi::wake(spi::look_again{}) : spi::wake(grant))) return;
+  // What must have witnesses is looked for by who waits for it, and found: its look is what asks them. And the time of
+  // a letter is its node's, and only that of a single server is known here: who is in line at a cluster looks.
+  const bool looks = witnesses_ || courier_.nodes();
+  if (tickets_.wake(who, looks ? spi::wake(spi::look_again{}) : spi::wake(grant))) return;
   // Whom it is for has given up meanwhile, or was never here.
   const auto kind = word(letter);
   const auto hex = word(letter);
@@ -322,11 +307,12 @@ void redis_backend::leave(const spi::claim& ours, spi::caller from, spi::complet
   std::string who = arguments[3];
   arguments.push_back(std::to_string(ours.permits));
   run(layout_.run().leave, layout_.keys(ours.name), std::move(arguments), from,
-      [this, who = std::move(who), channel = public_channel(ours.kind, ours.name),
+      [this, who = std::move(who), own = own_subject(ours), channel = public_channel(ours.kind, ours.name),
        done = std::move(done)](result<reply> said) mutable {
         // Also without an answer: nobody waits for it any more.
         tickets_.close(who);
         hush(channel);
+        if (own) ears_->ignore(*own);
         if (!said) return done(said.error());
         done(said->integer() == 1);
       });
@@ -338,7 +324,7 @@ void redis_backend::yield(const spi::claim& held, std::uint64_t place, spi::comp
   arguments.push_back(std::to_string(place));
   // It may be handed back before the answer is here.
   tickets_.open(who, public_channel(held.kind, held.name), held.kind);
-  run(scripts::all().yield, lock_keys(held.name), std::move(arguments), spi::caller::must_not_block,
+  run(layout_.run().yield, layout_.keys(held.name), std::move(arguments), spi::caller::must_not_block,
       [this, who, done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());
         if (said->integer() == 1) tickets_.settle(who);
@@ -387,6 +373,7 @@ void redis_backend::raise(const spi::claim& held, fencing_token floor, spi::call
 }
 
 void redis_backend::evict(const std::string& name, spi::completion<bool> done) {
+  if (const auto why = refusal(spi::kind::mutex, name)) return done(*why);
   run(layout_.run().evict, layout_.keys(name), arguments(spi::kind::mutex, name), spi::caller::must_not_block,
       [name, done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());

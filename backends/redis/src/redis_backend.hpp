@@ -1,7 +1,7 @@
 #pragma once
 
 #include "courier.hpp"
-#include "ears.hpp"
+#include "hearing.hpp"
 #include "layout.hpp"
 #include "master_watch.hpp"
 #include "observers.hpp"
@@ -13,6 +13,7 @@
 #include <holdfast/backend.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ namespace holdfast::redis {
 /// The refusal of a name that is in other use; `present` is the letter the scripts tell.
 failure other_kind(const std::string& name, spi::kind wanted, std::string_view present);
 
-/// One Redis server, in one of the layouts. Every operation is one script; see script_text.hpp.
+/// One Redis server, or a cluster of them, in one of the layouts. Every operation is one script; see script_text.hpp.
 ///
 /// Thread safety: safe.
 class redis_backend final : public spi::backend {
@@ -30,6 +31,8 @@ class redis_backend final : public spi::backend {
   static result<std::unique_ptr<spi::backend>> open(settings where, spi::runtime& engine);
   redis_backend(settings where, spi::runtime& engine, link::on_introduced introduced = {});
   result<void> open_link() { return courier_.open(); }
+
+  result<void> prepare();
 
   spi::capabilities supports() const noexcept override { return layout_.supports(); }
   std::string identity() const override;
@@ -74,8 +77,14 @@ class redis_backend final : public spi::backend {
   /// Runs a script; the answer is a reply that is no error.
   void run(const script& what, words keys, words arguments, spi::caller from, link::answer told);
 
+  /// Why a cluster cannot have the name.
+  std::optional<failure> refusal(spi::kind k, const std::string& name) const;
+  std::vector<std::size_t> by_slot(const std::vector<spi::claim>& held) const;
+
+  std::vector<subject> subjects_of(const spi::claim& c) const;  // what must be heard by one who is in line
+  std::vector<subject> public_subjects(const std::string& channel) const;
   bool listening(const spi::claim& c) const;
-  void listen(const spi::claim& c, ears::ready done);
+  void listen(std::vector<subject> all, hearing::ready done);
   void heard(const std::string& who, const result<void>& subscribed);
   void enter_now(const spi::entry_request& request, std::uint64_t place, bool queue,
                  spi::completion<spi::entry_result> done);
@@ -84,6 +93,7 @@ class redis_backend final : public spi::backend {
   void change_access(const spi::claim& held, spi::access to, spi::caller from, spi::completion<bool> done);
   void hear_others(const spi::claim& c, const std::string& who);
   void hush(const std::string& channel);
+  std::optional<subject> own_subject(const spi::claim& c) const;  // what only this claim listens to
   void on_message(std::string_view channel, std::string_view payload);
   void on_letter(std::string_view payload);
   void on_grant(std::string_view letter);
@@ -95,7 +105,8 @@ class redis_backend final : public spi::backend {
   const std::string who_;
   courier courier_;
   const std::shared_ptr<witnesses> witnesses_;  // null: none are asked for
-  const std::shared_ptr<ears> ears_;
+  publishing pubsub_ = publishing::plain;       // how Redisson's channels are used: never automatic
+  const std::shared_ptr<hearing> ears_;
   const std::shared_ptr<observers> observers_;
   std::shared_ptr<master_watch> master_watch_;  // behind sentinels
   server_clock clock_;

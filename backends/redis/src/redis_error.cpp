@@ -70,6 +70,12 @@ bool tells_of_replica(std::string_view error_reply) noexcept {
   return false;
 }
 
+bool tells_of_other_node(std::string_view error_reply) noexcept {
+  for (const std::string_view sign : {"MOVED ", "ASK ", "CLUSTERDOWN ", "TRYAGAIN "})
+    if (error_reply.starts_with(sign)) return true;
+  return false;
+}
+
 failure failure_of_auth(std::string_view error_reply) {
   for (const auto& m : meanings)
     if (error_reply.starts_with(m.starts)) return {m.code, std::string(m.text)};

@@ -2,7 +2,9 @@
 #include "redis_backend.hpp"
 #include "redis_error.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <numeric>
 
 namespace holdfast::redis {
 
@@ -43,6 +45,18 @@ struct renewals {
 
 }  // namespace
 
+/// Which first: those that one script may renew stand side by side.
+std::vector<std::size_t> redis_backend::by_slot(const std::vector<spi::claim>& held) const {
+  std::vector<std::size_t> order(held.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (!courier_.nodes()) return order;
+  std::vector<slot> slots;
+  slots.reserve(held.size());
+  for (const auto& c : held) slots.push_back(slot_of(c.name));
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return slots[a] < slots[b]; });
+  return order;
+}
+
 void redis_backend::renew_from(const std::vector<spi::claim>& held, spi::caller from,
                                spi::completion<std::vector<spi::renewal_outcome>> done) {
   auto state = std::make_shared<renewals>();
@@ -70,10 +84,14 @@ void redis_backend::renew_from(const std::vector<spi::claim>& held, spi::caller 
     keys.clear();
     owners.clear();
   };
-  for (std::size_t i = 0; i < held.size(); ++i) {
+  const auto together = [&](const spi::claim& c) {
+    return mutexes.empty() || !courier_.nodes() || slot_of(held[mutexes.back()].name) == slot_of(c.name);
+  };
+  for (const std::size_t i : by_slot(held)) {
     const spi::claim& c = held[i];
     state->outcomes[i].expires = sent + std::chrono::duration_cast<std::chrono::milliseconds>(c.ttl);
     if (c.kind == spi::kind::mutex) {
+      if (!together(c)) flush();
       mutexes.push_back(i);
       const auto all = layout_.keys(c.name);
       keys.insert(keys.end(), all.begin(), all.begin() + 2);
@@ -97,6 +115,7 @@ void redis_backend::renew_from(const std::vector<spi::claim>& held, spi::caller 
 }
 
 void redis_backend::count(const spi::count_request& request, spi::caller from, spi::completion<spi::count_reply> done) {
+  if (const auto why = refusal(request.kind, request.name)) return done(*why);
   auto args = arguments(request.kind, request.name);
   args.push_back(request.id.hex());
   args.emplace_back(word_of(request.what));
@@ -115,6 +134,7 @@ void redis_backend::count(const spi::count_request& request, spi::caller from, s
 }
 
 void redis_backend::load_cell(const std::string& name, spi::caller from, spi::completion<spi::cell_value> done) {
+  if (const auto why = refusal(spi::kind::mutex, name)) return done(*why);
   const std::string key = own_key("cell", name);
   courier_.ask(key, {"HMGET", key, "value", "version"}, from, [done = std::move(done)](result<reply> said) mutable {
     if (!said) return done(said.error());
@@ -124,6 +144,7 @@ void redis_backend::load_cell(const std::string& name, spi::caller from, spi::co
 
 void redis_backend::exchange_cell(const std::string& name, std::uint64_t expected, std::string value, spi::owner_id id,
                                   spi::caller from, spi::completion<bool> done) {
+  if (const auto why = refusal(spi::kind::mutex, name)) return done(*why);
   const std::string request = id.hex();
   run(layout_.run().exchange_cell, {own_key("cell", name), own_key("done", name) + ":" + request},
       {std::to_string(expected), std::move(value), request, memory()}, from,
@@ -135,6 +156,7 @@ void redis_backend::exchange_cell(const std::string& name, std::uint64_t expecte
 
 void redis_backend::admit(const std::string& name, fencing_token token, spi::caller from,
                           spi::completion<fencing_token> done) {
+  if (const auto why = refusal(spi::kind::mutex, name)) return done(*why);
   run(layout_.run().admit, {own_key("fence", name)}, {std::to_string(token.value())}, from,
       [done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());

@@ -29,6 +29,9 @@ result<std::unique_ptr<spi::backend>> make_quorum(uri where, spi::runtime& engin
     spi::register_backend({scheme, make, redis::layout({}).supports(), note});
   spi::register_backend({"redlock", make_quorum, redis::redlock_backend::can,
                          "a majority of independent Redis servers; survives the loss of the others"});
+  spi::register_backend(
+      {"redis+cluster", make, redis::layout({}).supports(),
+       "a Redis or Valkey Cluster, in Redisson's layout; a failover may forget who holds what: fence"});
   return true;
 }();
 

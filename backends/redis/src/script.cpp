@@ -121,6 +121,7 @@ const scripts& scripts::of_plain_layout() {
                                              none(),
                                              script(std::string(lua_plain_renew)),
                                              none(),
+                                             none(),
                                              plain(lua_raise),
                                              none(),
                                              script(std::string(lua_exchange_cell)),

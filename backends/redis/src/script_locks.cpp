@@ -128,7 +128,7 @@ if ended then
   call('HDEL', held, ARGV[4])
   changed()
   if call('EXISTS', wait, list) == 0 then
-    publish('redisson_lock__channel:' .. tag, '0')
+    announce('redisson_lock__channel:' .. tag, '0')
     return 1
   end
 end
@@ -140,9 +140,9 @@ local owner, hex, permits = ARGV[4], ARGV[5], tonumber(ARGV[6])
 
 if ended then
   -- Others than ours want it too: every so often it is theirs for the taking.
-  if listeners(channel()) > 0 and call('HINCRBY', held, ':turns', 1) > 16 then
+  if others_listen() and call('HINCRBY', held, ':turns', 1) > 16 then
     call('DEL', held)
-    publish(channel(), '0')
+    announce(channel(), '0')
     local _, head = first_in_line()
     if head and call('ZSCORE', line, head) then publish(client_of(head), 'l ' .. head) else pass_on('0') end
     return 1

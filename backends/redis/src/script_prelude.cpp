@@ -6,7 +6,7 @@ namespace holdfast::redis {
 // made: that costs the server more than the commands do.
 const std::string_view lua_head = R"lua(
 local raw, held, wait, line, token, list, due, slots, mark = unpack(KEYS)
-local kind, tag, counter = ARGV[1], ARGV[2], ARGV[3]
+local kind, tag, counter, ways = ARGV[1], ARGV[2], string.sub(ARGV[3], 1, 1), string.sub(ARGV[3], 3)
 local call = redis.call
 local clock = call('TIME')
 local us = clock[1] * 1000000 + clock[2]
@@ -16,6 +16,11 @@ local function text(n) return string.format('%.0f', n) end
 
 -- What was written stands, though a user without the right to a channel tells nobody.
 local function publish(where, what) redis.pcall('PUBLISH', where, what) end
+-- The same on a channel of Redisson's.
+local function announce(where, what)
+  if ways == '' then return publish(where, what) end
+  for way in string.gmatch(ways, '%u+') do redis.pcall(way, where, what) end
+end
 local function changed() publish('holdfast_event', raw) end
 -- The same before the first write: without the right nothing is written.
 local function changing() call('PUBLISH', 'holdfast_event', raw) end
@@ -52,6 +57,12 @@ end
 const std::string_view lua_line = R"lua(
 local function listeners(where) return call('PUBSUB', 'NUMSUB', where)[2] end
 local function client_of(owner) return 'holdfast_client:' .. string.sub(owner, 1, 36) end
+-- Is the client connected? To a node of a cluster it says so by a channel of its own, as it may hear its letters at
+-- another.
+local function present_at(owner)
+  if ways == '' then return listeners(client_of(owner)) > 0 end
+  return listeners('holdfast_here:' .. string.sub(owner, 1, 36)) > 0
+end
 
 local function keep(key, ttl)
   if call('PTTL', key) < ttl then call('PEXPIRE', key, text(ttl)) end
@@ -67,7 +78,7 @@ end
 
 -- Is who waits still there? Its client listens, unless the host is gone without a word; and it looks every 15 seconds,
 -- unless it stands still.
-local function waits(owner, e) return ms - e.first < 45000 and listeners(client_of(owner)) > 0 end
+local function waits(owner, e) return ms - e.first < 45000 and present_at(owner) end
 
 local function hand(owner, e, first)
   local letter = {'g', owner, text(first), e.count, e.ttl, text(us), kind, e.hex, e.permits, raw}
@@ -119,6 +130,11 @@ local function channel()
   return 'redisson_sc:' .. tag
 end
 
+-- A node of a cluster knows those who listen at it: of plain channels there may be more elsewhere.
+local function others_listen()
+  if ways == '' then return listeners(channel()) > 0 end
+  return ways ~= 'SPUBLISH' or call('PUBSUB', 'SHARDNUMSUB', channel())[2] > 0
+end
 local function reader(owner) return tag .. ':' .. owner .. ':rwlock_timeout:' end
 local function done(hex) return 'holdfast_done:' .. tag .. ':' .. hex end
 
@@ -354,7 +370,7 @@ local function admit_fair(self)
     local stored = call('HGET', wait, head)
     local e = stored and parse(stored)
     if not e then
-      publish(channel() .. ':' .. head, '0')
+      announce(channel() .. ':' .. head, '0')
       return
     end
     if head == self then return take_turn(head, e) end
@@ -374,9 +390,9 @@ local function pass_on(message, self)
   if call('EXISTS', line) == 1 then mine = admit(self) or mine end
   if kind == 'p' or kind == 'c' then
     local left = grown and call('GET', raw)
-    if left and tonumber(left) > 0 then publish(channel(), '0' .. left) end
+    if left and tonumber(left) > 0 then announce(channel(), '0' .. left) end
   elseif message and (kind == 'l' or call('EXISTS', raw) == 0 or (kind == 's' and call('HGET', raw, 'mode') == 'read')) then
-    publish(channel(), message)
+    announce(channel(), message)
   end
   return mine
 end

@@ -10,7 +10,8 @@
 ///   5 redisson_lock_token   6 redisson_lock_queue   7 redisson_lock_timeout   8 raw's zset of expirable permits
 ///   9 holdfast_kind   what made the number at raw; of permits with their limit
 /// Arguments: 1 kind (m mutex, s shared_mutex, p permits, c semaphore, l latch), 2 tag: raw in the braces that keep
-/// derived keys in its slot, 3 counter: h hybrid tokens, r Redisson's, q a quorum's, then each script's own from 4 on.
+/// derived keys in its slot, 3 counter: h hybrid tokens, r Redisson's, q a quorum's, of a cluster with the commands
+/// that publish to Redisson's channels after it (`h SPUBLISH`), then each script's own from 4 on.
 namespace holdfast::redis {
 
 extern const std::string_view lua_head;

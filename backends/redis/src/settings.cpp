@@ -123,11 +123,35 @@ result<void> read_sentinel(uri& where, settings& out) {
   return read_master(where.path, out);
 }
 
+result<void> read_cluster(uri& where, settings& out) {
+  if (where.hosts.empty())
+    return wrong("redis+cluster: needs at least one node: redis+cluster://127.0.0.1:7000,127.0.0.1:7001");
+  if (!where.path.empty() && where.path != "/")
+    return wrong("redis+cluster: takes no database number: a Redis Cluster has one database");
+  if (out.layout == key_layout::plain) return wrong("layout=plain is for single servers, not for redis+cluster:");
+  if (out.replicas > 0) return wrong("replicas= is for single servers, not for redis+cluster:");
+  for (const auto& node : where.hosts)
+    out.seeds.push_back({node.host, node.port ? std::to_string(*node.port) : out.port});
+  out.host = out.seeds.front().host;
+  out.port = out.seeds.front().port;
+  const auto mode = where.take("pubsub").value_or("auto");
+  if (mode == "plain")
+    out.pubsub = publishing::plain;
+  else if (mode == "sharded")
+    out.pubsub = publishing::sharded;
+  else if (mode == "both")
+    out.pubsub = publishing::both;
+  else if (mode != "auto")
+    return wrong("pubsub='" + mode + "' is none of 'auto', 'plain', 'sharded', 'both'");
+  return {};
+}
+
 /// As the error about an option that is none lists them.
 std::string known_options(const settings& s) {
   std::string all = "layout, password-file, prefix, replicas, replicas-timeout, tokens";
   if (!s.socket.empty()) all = "db, " + all;
   if (s.whom == settings::role::master) all += ", sentinel-password-file, sentinel-user, tls";
+  if (!s.seeds.empty()) all = "password-file, pubsub, tls, tokens";
   if (s.tls) all += ", " + std::string(tls_settings::options);
   return all;
 }
@@ -158,6 +182,7 @@ result<settings> settings::from(uri where) {
   out.tls = std::move(*tls);
   const auto read = where.scheme == "redis+unix"       ? &read_unix
                     : where.scheme == "redis+sentinel" ? &read_sentinel
+                    : where.scheme == "redis+cluster"  ? &read_cluster
                                                        : &read_tcp;
   if (auto good = read(where, out); !good) return good.error();
   if (!out.user.empty() && out.password.empty()) return wrong("there is a user without a password");

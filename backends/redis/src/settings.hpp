@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sentinel_list.hpp"
+#include "slots.hpp"
 #include "tls_settings.hpp"
 
 #include <holdfast/result.hpp>
@@ -35,6 +36,14 @@ enum class key_layout : std::uint8_t {
   plain,     ///< One string, set if it is not there: as redsync's, redis-py's and node-redlock's.
 };
 
+/// How a cluster tells Redisson's clients of a release, and how they tell us.
+enum class publishing : std::uint8_t {
+  automatic,  ///< sharded where the server has it, else plain: as Redisson does.
+  plain,      ///< PUBLISH and SUBSCRIBE.
+  sharded,    ///< SPUBLISH and SSUBSCRIBE.
+  both,       ///< For a fleet where both are in use.
+};
+
 /// What a URL says.
 struct settings {
   std::string host;
@@ -44,6 +53,8 @@ struct settings {
   std::string password;
   unsigned database = 0;
   token_source tokens = token_source::hybrid;
+  std::vector<node_address> seeds;  ///< Nodes of a Redis Cluster; empty: a single server.
+  publishing pubsub = publishing::automatic;
   key_layout layout = key_layout::redisson;
   std::string prefix;     ///< layout=plain: what its keys begin with.
   unsigned replicas = 0;  ///< How many must have a grant before it counts.
@@ -63,9 +74,9 @@ struct settings {
   std::shared_ptr<sentinel_list> sentinels;  ///< Copies share what they learn.
 
   /// redis://[user:password@]host[:port][/db], rediss: with TLS, redis+unix:///path.sock?db=N,
-  /// redis+sentinel://[user:password@]h1[:p],h2[:p]/master-name[/db]; options tokens=, layout=, prefix=, password-file=,
-  /// replicas=, replicas-timeout=, those of
-  /// tls_settings, sentinel-user=, sentinel-password-file=.
+  /// redis+sentinel://[user:password@]h1[:p],h2[:p]/master-name[/db],
+  /// redis+cluster://[user:password@]h1[:p],h2[:p]; options tokens=, layout=, prefix=, password-file=,
+  /// replicas=, replicas-timeout=, those of tls_settings, pubsub=, sentinel-user=, sentinel-password-file=.
   /// errc::invalid_argument names the part that is wrong.
   static result<settings> from(uri where);
   /// redlock://[user:password@]h1[:port],h2[:port],...[/db]: one for each server; options restarted=, password-file=.

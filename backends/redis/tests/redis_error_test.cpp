@@ -58,4 +58,10 @@ TEST(redis_errors, a_broken_connection_is_unavailable_and_says_where) {
   EXPECT_EQ(f.detail, "redis 127.0.0.1:6379: cannot connect: Connection refused");
 }
 
+TEST(redis_errors, another_node_is_told_by_its_first_word) {
+  for (const char* words : {"MOVED 1 a:1", "ASK 1 a:1", "CLUSTERDOWN The cluster is down", "TRYAGAIN Multiple keys"})
+    EXPECT_TRUE(tells_of_other_node(words)) << words;
+  for (const char* words : {"ERR MOVED", "NOPERM", "", "ASKING"}) EXPECT_FALSE(tells_of_other_node(words)) << words;
+}
+
 }  // namespace holdfast::redis

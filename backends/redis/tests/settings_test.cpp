@@ -59,6 +59,17 @@ TEST(redis_urls, a_socket_has_its_path_and_database) {
   EXPECT_EQ(s.database, 2u);
 }
 
+TEST(redis_urls, a_cluster_has_its_seeds_and_no_database) {
+  const auto s = parse("redis+cluster://app:secret@one:7000,two,[::1]:7002?pubsub=both").value();
+  EXPECT_EQ(s.seeds, (std::vector<node_address>{{"one", "7000"}, {"two", "6379"}, {"::1", "7002"}}));
+  EXPECT_EQ(s.user, "app");
+  EXPECT_EQ(s.pubsub, publishing::both);
+  EXPECT_EQ(parse("redis+cluster://h").value().pubsub, publishing::automatic);
+  EXPECT_EQ(parse("redis+cluster://h?pubsub=plain").value().pubsub, publishing::plain);
+  EXPECT_EQ(parse("redis+cluster://h?pubsub=sharded").value().pubsub, publishing::sharded);
+  EXPECT_TRUE(parse("redis://h").value().seeds.empty());
+}
+
 TEST(redis_urls, the_password_may_be_in_a_file) {
   const testing::temporary_directory directory;
   const auto file = directory.path() / "secret";
@@ -163,6 +174,12 @@ TEST(redis_urls, what_is_wrong_is_named) {
                {"redis://h?replicas=many", "replicas"},
                {"redis://h?replicas-timeout=1s", "without replicas"},
                {"redis://h?replicas=1&replicas-timeout=1", "replicas-timeout"},
+               {"redis://h?pubsub=plain", "pubsub"},
+               {"redis+cluster:", "at least one node"},
+               {"redis+cluster://h/0", "no database number"},
+               {"redis+cluster://h?layout=plain", "layout=plain"},
+               {"redis+cluster://h?replicas=1", "replicas"},
+               {"redis+cluster://h?pubsub=loud", "pubsub"},
                {"redis+unix:", "absolute path"},
                {"redis+unix://host/path", "no host"},
                {"redis+unix:///s?db=x", "database"}};

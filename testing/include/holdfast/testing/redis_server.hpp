@@ -40,9 +40,10 @@ class redis_server {
   std::string command(const std::vector<std::string>& words) const;
   /// The same, every line of the reply as the protocol has it.
   std::vector<std::string> lines(const std::vector<std::string>& words) const;
+  /// The same, all that came at once as it came.
+  std::string reply(const std::vector<std::string>& words) const;
 
  private:
-  std::string exchange(const std::vector<std::string>& words) const;
   bool answers() const;
 
   const std::vector<std::string> settings_;

@@ -58,6 +58,7 @@ store_parameter memory_store();
 store_parameter sqlite_store();
 store_parameter file_store();
 store_parameter redis_store();
+store_parameter redis_cluster_store();
 store_parameter redlock_store();
 store_parameter redis_tls_store();
 store_parameter redis_plain_store();  ///< The same with `?layout=plain`.
