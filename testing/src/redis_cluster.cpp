@@ -1,7 +1,7 @@
 #include <holdfast/testing/eventually.hpp>
 #include <holdfast/testing/redis_cluster.hpp>
 
-#include <chrono>
+#include <set>
 #include <stdexcept>
 
 namespace holdfast::testing {
@@ -11,6 +11,9 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t slots = 16384;
+
+// On a busy machine a node may stand still for a second, and must not be taken for dead.
+constexpr auto patience = 15s;
 
 std::unique_ptr<redis_server> start_node(std::string& bus_port) {
   // The second port, for the cluster's own talk, may be taken by another test meanwhile.
@@ -52,6 +55,7 @@ redis_cluster::redis_cluster(std::size_t masters, std::size_t replicas_each) : m
       throw std::runtime_error("redis cluster: a replica does not find its master");
   }
   wait_until_whole();
+  notice_death_after(patience);
 }
 
 std::string redis_cluster::url(const std::string& options) const {
@@ -62,16 +66,23 @@ std::string redis_cluster::url(const std::string& options) const {
 }
 
 bool redis_cluster::whole() const {
+  std::set<std::string> all_masters;
   for (const auto& node : nodes_) {
     if (node->command({"CLUSTER", "INFO"}) != "cluster_state:ok") return false;
-    // Every node knows every other, and none is in doubt.
-    const std::string known = node->reply({"CLUSTER", "NODES"});
-    for (const auto& id : ids_)
-      if (known.find(id) == known.npos) return false;
-    if (known.find("fail") != known.npos || known.find("handshake") != known.npos) return false;
     if (node->reply({"INFO", "replication"}).find("master_link_status:down") != std::string::npos) return false;
+    // Every node knows every other, none is in doubt, and all agree on who is a master: one that comes back does not
+    // know at first that it is none any more.
+    const std::string known = node->reply({"CLUSTER", "NODES"});
+    if (known.find("fail") != known.npos || known.find("handshake") != known.npos) return false;
+    std::string masters;
+    for (const auto& id : ids_) {
+      const auto at = known.find("\n" + id);
+      if (at == known.npos) return false;
+      if (known.substr(at + 1, known.find('\n', at + 1) - at - 1).find("master") != known.npos) masters += id;
+    }
+    all_masters.insert(masters);
   }
-  return true;
+  return all_masters.size() == 1;
 }
 
 void redis_cluster::wait_until_whole() const {
@@ -117,6 +128,10 @@ void redis_cluster::end_move(const std::string& key, std::size_t to) {
   expect_ok(nodes_[moving_from_]->command({"CLUSTER", "SETSLOT", slot, "NODE", ids_[to]}));
 }
 
+void redis_cluster::notice_death_after(std::chrono::milliseconds time) {
+  for (auto& node : nodes_) node->command({"CONFIG", "SET", "cluster-node-timeout", std::to_string(time.count())});
+}
+
 void redis_cluster::kill_all() {
   for (auto& node : nodes_)
     if (node->running()) node->kill();
@@ -126,6 +141,7 @@ void redis_cluster::start_all() {
   for (auto& node : nodes_)
     if (!node->running()) node->start();
   wait_until_whole();
+  notice_death_after(patience);
 }
 
 void redis_cluster::pause_all() {
