@@ -2,6 +2,7 @@
 #include <holdfast/testing/redis_cluster.hpp>
 
 #include <set>
+#include <sstream>
 #include <stdexcept>
 
 namespace holdfast::testing {
@@ -28,6 +29,14 @@ std::unique_ptr<redis_server> start_node(std::string& bus_port) {
       if (attempt == 4) throw;
     }
   }
+}
+
+/// Of a line of CLUSTER NODES: the seventh word.
+std::string epoch_in(const std::string& line) {
+  std::istringstream words(line);
+  std::string word;
+  for (int i = 0; i < 7; ++i) words >> word;
+  return ' ' + word;
 }
 
 void expect_ok(const std::string& said) {
@@ -71,14 +80,15 @@ bool redis_cluster::whole() const {
     if (node->command({"CLUSTER", "INFO"}) != "cluster_state:ok") return false;
     if (node->reply({"INFO", "replication"}).find("master_link_status:down") != std::string::npos) return false;
     // Every node knows every other, none is in doubt, and all agree on who is a master: one that comes back does not
-    // know at first that it is none any more.
+    // know at first that it is none any more. And on their epochs, or two moves of slots might contradict each other.
     const std::string known = node->reply({"CLUSTER", "NODES"});
     if (known.find("fail") != known.npos || known.find("handshake") != known.npos) return false;
     std::string masters;
     for (const auto& id : ids_) {
       const auto at = known.find("\n" + id);
       if (at == known.npos) return false;
-      if (known.substr(at + 1, known.find('\n', at + 1) - at - 1).find("master") != known.npos) masters += id;
+      const std::string line = known.substr(at + 1, known.find('\n', at + 1) - at - 1);
+      if (line.find("master") != line.npos) masters += id + epoch_in(line) + ' ';
     }
     all_masters.insert(masters);
   }
@@ -104,6 +114,7 @@ std::string redis_cluster::slot_of(const std::string& key) const {
 }
 
 void redis_cluster::begin_move(const std::string& key, std::size_t to) {
+  wait_until_whole();
   moving_from_ = master_of(key);
   expect_ok(nodes_[to]->command({"CLUSTER", "SETSLOT", slot_of(key), "IMPORTING", ids_[moving_from_]}));
   expect_ok(nodes_[moving_from_]->command({"CLUSTER", "SETSLOT", slot_of(key), "MIGRATING", ids_[to]}));
