@@ -1,7 +1,8 @@
 #include <holdfast/testing/eventually.hpp>
 #include <holdfast/testing/redis_cluster.hpp>
 
-#include <chrono>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 
 namespace holdfast::testing {
@@ -11,6 +12,9 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t slots = 16384;
+
+// On a busy machine a node may stand still for a second, and must not be taken for dead.
+constexpr auto patience = 15s;
 
 std::unique_ptr<redis_server> start_node(std::string& bus_port) {
   // The second port, for the cluster's own talk, may be taken by another test meanwhile.
@@ -25,6 +29,14 @@ std::unique_ptr<redis_server> start_node(std::string& bus_port) {
       if (attempt == 4) throw;
     }
   }
+}
+
+/// Of a line of CLUSTER NODES: the seventh word.
+std::string epoch_in(const std::string& line) {
+  std::istringstream words(line);
+  std::string word;
+  for (int i = 0; i < 7; ++i) words >> word;
+  return ' ' + word;
 }
 
 void expect_ok(const std::string& said) {
@@ -52,6 +64,7 @@ redis_cluster::redis_cluster(std::size_t masters, std::size_t replicas_each) : m
       throw std::runtime_error("redis cluster: a replica does not find its master");
   }
   wait_until_whole();
+  notice_death_after(patience);
 }
 
 std::string redis_cluster::url(const std::string& options) const {
@@ -62,16 +75,24 @@ std::string redis_cluster::url(const std::string& options) const {
 }
 
 bool redis_cluster::whole() const {
+  std::set<std::string> all_masters;
   for (const auto& node : nodes_) {
     if (node->command({"CLUSTER", "INFO"}) != "cluster_state:ok") return false;
-    // Every node knows every other, and none is in doubt.
-    const std::string known = node->reply({"CLUSTER", "NODES"});
-    for (const auto& id : ids_)
-      if (known.find(id) == known.npos) return false;
-    if (known.find("fail") != known.npos || known.find("handshake") != known.npos) return false;
     if (node->reply({"INFO", "replication"}).find("master_link_status:down") != std::string::npos) return false;
+    // Every node knows every other, none is in doubt, and all agree on who is a master: one that comes back does not
+    // know at first that it is none any more. And on their epochs, or two moves of slots might contradict each other.
+    const std::string known = node->reply({"CLUSTER", "NODES"});
+    if (known.find("fail") != known.npos || known.find("handshake") != known.npos) return false;
+    std::string masters;
+    for (const auto& id : ids_) {
+      const auto at = known.find("\n" + id);
+      if (at == known.npos) return false;
+      const std::string line = known.substr(at + 1, known.find('\n', at + 1) - at - 1);
+      if (line.find("master") != line.npos) masters += id + epoch_in(line) + ' ';
+    }
+    all_masters.insert(masters);
   }
-  return true;
+  return all_masters.size() == 1;
 }
 
 void redis_cluster::wait_until_whole() const {
@@ -93,6 +114,7 @@ std::string redis_cluster::slot_of(const std::string& key) const {
 }
 
 void redis_cluster::begin_move(const std::string& key, std::size_t to) {
+  wait_until_whole();
   moving_from_ = master_of(key);
   expect_ok(nodes_[to]->command({"CLUSTER", "SETSLOT", slot_of(key), "IMPORTING", ids_[moving_from_]}));
   expect_ok(nodes_[moving_from_]->command({"CLUSTER", "SETSLOT", slot_of(key), "MIGRATING", ids_[to]}));
@@ -117,6 +139,10 @@ void redis_cluster::end_move(const std::string& key, std::size_t to) {
   expect_ok(nodes_[moving_from_]->command({"CLUSTER", "SETSLOT", slot, "NODE", ids_[to]}));
 }
 
+void redis_cluster::notice_death_after(std::chrono::milliseconds time) {
+  for (auto& node : nodes_) node->command({"CONFIG", "SET", "cluster-node-timeout", std::to_string(time.count())});
+}
+
 void redis_cluster::kill_all() {
   for (auto& node : nodes_)
     if (node->running()) node->kill();
@@ -126,6 +152,7 @@ void redis_cluster::start_all() {
   for (auto& node : nodes_)
     if (!node->running()) node->start();
   wait_until_whole();
+  notice_death_after(patience);
 }
 
 void redis_cluster::pause_all() {

@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 
 TEST(cluster_failover, contenders_go_on_and_tokens_increase) {
   redis_cluster& nodes = the_cluster();
+  nodes.notice_death_after(1s);
   std::mutex guard;
   std::set<std::uint64_t> tokens;
   fencing_token newest = 0;
@@ -55,6 +56,7 @@ TEST(cluster_failover, contenders_go_on_and_tokens_increase) {
 
 TEST(cluster_failover, a_waiter_gets_the_lock_of_a_holder_that_was_forgotten_or_left) {
   redis_cluster& nodes = the_cluster();
+  nodes.notice_death_after(1s);
   mutex ours(connect(nodes.url(), {.ttl = 2s}), "m");
   mutex theirs(connect(nodes.url(), {.request_timeout = 10s}), "m");
   lease held = ours.acquire();
@@ -68,6 +70,7 @@ TEST(cluster_failover, a_waiter_gets_the_lock_of_a_holder_that_was_forgotten_or_
 
 TEST(cluster_failover, other_names_are_not_disturbed) {
   redis_cluster& nodes = the_cluster();
+  nodes.notice_death_after(1s);
   const client c = connect(nodes.url());
   std::string dead = "m";
   std::string alive;

@@ -2,6 +2,7 @@
 
 #include <holdfast/testing/redis_server.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,10 @@ class redis_cluster {
   void begin_move(const std::string& key, std::size_t to);
   void carry_keys(const std::string& key, std::size_t to);
   void end_move(const std::string& key, std::size_t to);
+
+  /// How long a node is silent before the others take it for dead, and its replica takes over: long, unless it is set,
+  /// until start_all().
+  void notice_death_after(std::chrono::milliseconds time);
 
   void kill_all();
   void start_all();  ///< Those that are dead, empty; and waits until the cluster is whole.
