@@ -61,10 +61,35 @@ reply reply::at(std::size_t index) const {
   return reply(std::shared_ptr<const redisReply>(value_, value_->element[index]));
 }
 
+namespace {
+
+// The longest array a server has reason to send is a page of SCAN. One that announces more is broken, or means us harm:
+// hiredis would make room for all of it at once.
+constexpr std::size_t longest_array = 1 << 20;
+
+const redisReplyObjectFunctions* standard = nullptr;
+
+template <class Count>  // an int in old releases of hiredis
+void* make_array(const redisReadTask* task, Count elements) {
+  if (static_cast<std::size_t>(elements) > longest_array) return nullptr;
+  return standard->createArray(task, elements);
+}
+
+redisReplyObjectFunctions bounded(const redisReader& made) {
+  standard = made.fn;
+  redisReplyObjectFunctions functions = *made.fn;
+  functions.createArray = make_array;
+  return functions;
+}
+
+}  // namespace
+
 void reply_reader::closer::operator()(redisReader* r) const noexcept { ::redisReaderFree(r); }
 
 reply_reader::reply_reader() : reader_(::redisReaderCreate()) {
   if (!reader_) throw std::bad_alloc();
+  static redisReplyObjectFunctions functions = bounded(*reader_);
+  reader_->fn = &functions;
 }
 
 void reply_reader::feed(std::string_view bytes) { ::redisReaderFeed(reader_.get(), bytes.data(), bytes.size()); }

@@ -80,4 +80,10 @@ TEST(commands, are_spelt_as_the_protocol_wants) {
   EXPECT_EQ(out, std::string("*4\r\n$3\r\nSET\r\n$1\r\nk\r\n$3\r\n\0\r\n\r\n$0\r\n\r\n", 35));
 }
 
+TEST(reply_reader, an_array_longer_than_any_server_sends_is_no_reply) {
+  reply_reader reader;
+  reader.feed("*1163816383\r\n:1\r\n");
+  EXPECT_FALSE(reader.take()) << "and no room was made for it";
+}
+
 }  // namespace holdfast::redis
