@@ -55,25 +55,43 @@ void election::enter(const spi::entry_request& request, spi::completion<spi::ent
 }
 
 void election::ask(std::size_t i) {
+  auto& link = links_[i];
+  if (link.poisoned) return votes_.fail(i, {errc::unavailable, nodes_[i]->shown() + " did not answer in time"});
   if (auto why = nodes_[i]->refusal(claim_.ttl)) {
     votes_.fail(i, std::move(*why));
     return ask_later(i);
   }
-  votes_.ask(i);
-  auto& link = links_[i];
+  // One that was silent is asked all the same, but nobody waits for it if the others are enough.
+  if (nodes_[i]->silent() && others_answer())
+    votes_.fail(i, {errc::unavailable, nodes_[i]->shown() + " does not answer"});
+  else
+    votes_.ask(i);
   link.unwanted = false;
-  // Overtaken by the question, the leave before it would end what the question gets.
-  link.ask_again = link.dropping;
-  if (link.dropping) return;
+  // Overtaken by the question, what was sent before would end what the question gets.
+  link.ask_again = link.dropping > 0 || link.flights > 0;
+  if (link.ask_again) return;
   link.known = true;
   ++link.flights;
+  ++link.unsent;
   nodes_[i]->asked();
   later([self = shared_from_this(), i, request = request_, attempt = ++link.attempt] {
     self->nodes_[i]->store().enter_at(request, self->place_, [self, i, attempt](result<spi::entry_result> said) {
       self->nodes_[i]->answered(said ? std::error_code() : said.error().code);
       self->locked([&] { self->on_answer(i, attempt, std::move(said)); });
     });
+    self->locked([&] { self->sent(i); });
   });
+}
+
+/// What is sent from here on comes after it.
+void election::sent(std::size_t i) {
+  auto& link = links_[i];
+  if (--link.unsent == 0 && link.known && (closed_ || link.unwanted)) drop(i);
+}
+
+bool election::others_answer() const {
+  const auto silent = std::count_if(nodes_.begin(), nodes_.end(), [](const auto& node) { return node->silent(); });
+  return nodes_.size() - static_cast<std::size_t>(silent) >= votes_.need();
 }
 
 /// One that was restarted is asked when it votes again, if the others have not settled it by then.
@@ -94,10 +112,20 @@ void election::ask_later(std::size_t i) {
   });
 }
 
-/// A question has come back. What was put off until then is done now.
+/// A question has come back. A script that the server did not know was sent once more, after what followed it: a claim
+/// that was dropped meanwhile may be there again.
 void election::flown(std::size_t i) {
   auto& link = links_[i];
-  if (--link.flights == 0 && link.known && (closed_ || link.unwanted)) drop(i);
+  if (--link.flights > 0) return;
+  if (std::exchange(link.late, false)) return drop(i);
+  ask_again(i);
+}
+
+void election::ask_again(std::size_t i) {
+  auto& link = links_[i];
+  if (closed_ || link.dropping > 0 || link.flights > 0 || !std::exchange(link.ask_again, false)) return;
+  ask(i);
+  evaluate();
 }
 
 void election::on_answer(std::size_t i, std::uint64_t attempt, result<spi::entry_result> said) {
@@ -109,6 +137,7 @@ void election::on_answer(std::size_t i, std::uint64_t attempt, result<spi::entry
     on_vote(i, *got);
   } else {
     votes_.queue(i, std::get<spi::busy>(*said).look_again);
+    if (!request_.queue) links_[i].known = false;  // nothing of it is there
     if (won_)
       drop(i);
     else if (request_.queue)
@@ -130,18 +159,15 @@ void election::on_vote(std::size_t i, const spi::granted& grant) {
 void election::listen(std::size_t i) {
   if (std::exchange(links_[i].listening, true)) return;
   later([self = shared_from_this(), i] {
-    self->nodes_[i]->store().watch(
-        self->claim_, [self, i](const result<spi::wake>& why) { self->locked([&] { self->on_wake(i, why); }); });
+    self->nodes_[i]->store().watch(self->claim_,
+                                   [self, i](const result<spi::wake>&) { self->locked([&] { self->on_wake(i); }); });
   });
 }
 
-void election::on_wake(std::size_t i, const result<spi::wake>& why) {
+/// There may be something new. What it is only an answer tells: a grant that is told in passing may be gone again.
+void election::on_wake(std::size_t i) {
   links_[i].listening = false;
-  const auto* got = why ? std::get_if<spi::granted>(&*why) : nullptr;
-  if (closed_) return;
-  if (got == nullptr) return look();
-  on_vote(i, *got);
-  evaluate();
+  if (!closed_) look();
 }
 
 void election::look() {
@@ -178,7 +204,7 @@ void election::conclude_busy() {
     entering_ = {};
     return drop_all();
   }
-  auto again = votes_.look_again();
+  auto again = std::min(votes_.look_again(), engine_.now() + 1s);
   if (votes_.votes(engine_.now()) > 0) {
     for (std::size_t i = 0; i < votes_.size(); ++i)
       if (votes_.at(i) == seat::granted) yield(i);
@@ -195,7 +221,11 @@ void election::conclude_broken() {
   for (const auto& node : nodes_)
     if (const auto from = node->votes_from(claim_.ttl); from > engine_.now()) votes_again = std::min(votes_again, from);
   const bool waits = request_.queue && why.code == errc::unavailable && votes_again != spi::time_point::max();
-  if (waits) engine_.log(log_level::warning, "redlock: '" + claim_.name + "' waits: " + why.detail);
+  if (waits) {
+    later([&engine = engine_, line = "redlock: '" + claim_.name + "' waits: " + why.detail] {
+      engine.log(log_level::warning, line);
+    });
+  }
   when_dropped_ = [done = std::move(entering_), why, waits, votes_again]() mutable {
     if (waits) return done(spi::entry_result(spi::busy{votes_again}));
     done(why);
@@ -207,6 +237,7 @@ void election::conclude_broken() {
 void election::yield(std::size_t i) {
   votes_.ask(i);
   ++links_[i].flights;
+  ++links_[i].unsent;
   nodes_[i]->asked();
   later([self = shared_from_this(), i, grant = votes_.grant_of(i), attempt = ++links_[i].attempt] {
     self->nodes_[i]->store().yield(self->claim_, self->place_, [self, i, grant, attempt](const result<bool>& kept) {
@@ -216,12 +247,15 @@ void election::yield(std::size_t i) {
         if (!self->closed_ && attempt == self->links_[i].attempt) self->on_yielded(i, grant, kept);
       });
     });
+    self->locked([&] { self->sent(i); });
   });
 }
 
 void election::on_yielded(std::size_t i, const spi::granted& grant, const result<bool>& kept) {
   if (!kept) {
-    votes_.fail(i, kept.error());
+    links_[i].poisoned = kept.error().code == errc::unavailable;
+    votes_.fail(i, {errc::unavailable, kept.error().detail});
+    if (!links_[i].poisoned) look();  // somebody took it: it is asked for again
   } else if (*kept) {
     votes_.grant(i, grant);
   } else {
@@ -235,12 +269,13 @@ void election::on_yielded(std::size_t i, const spi::granted& grant, const result
 void election::raise_tokens() {
   const auto now = engine_.now();
   const auto newest = votes_.newest(now);
-  if (votes_.votes_with(newest, now) >= votes_.need()) return win();
+  if (votes_.votes_with(newest, now) >= votes_.need()) return win(now);
   raising_ = true;
   for (std::size_t i = 0; i < votes_.size(); ++i) {
     if (votes_.at(i) != seat::granted || votes_.token(i) == newest) continue;
     ++raises_;
     ++links_[i].flights;
+    ++links_[i].unsent;
     nodes_[i]->asked();
     const fencing_token floor(newest.value() + votes_.grant_of(i).tokens - 1);
     later([self = shared_from_this(), i, newest, floor] {
@@ -249,6 +284,7 @@ void election::raise_tokens() {
                                        self->nodes_[i]->answered(done ? std::error_code() : done.error().code);
                                        self->locked([&] { self->on_raised(i, newest, done); });
                                      });
+      self->locked([&] { self->sent(i); });
     });
   }
 }
@@ -258,12 +294,13 @@ void election::on_raised(std::size_t i, fencing_token to, const result<bool>& do
   --raises_;
   if (closed_) return;
   if (!done)
-    votes_.fail(i, done.error());
+    votes_.fail(i, {errc::unavailable, done.error().detail});
   else if (votes_.at(i) == seat::granted && votes_.token(i) < to)
     votes_.raise(i, to);
   if (won_ || !raising_) return;
   const auto now = engine_.now();
-  if (votes_.votes(now) >= votes_.need() && votes_.votes_with(votes_.newest(now), now) >= votes_.need()) return win();
+  if (votes_.votes(now) >= votes_.need() && votes_.votes_with(votes_.newest(now), now) >= votes_.need())
+    return win(now);
   if (raises_ > 0) return;
   raising_ = false;
   evaluate();
@@ -271,9 +308,9 @@ void election::on_raised(std::size_t i, fencing_token to, const result<bool>& do
   if (!won_ && !raising_ && !entering_) look();
 }
 
-void election::win() {
+void election::win(spi::time_point now) {
   raising_ = false;
-  won_ = votes_.outcome(engine_.now());
+  won_ = votes_.outcome(now);
   splits_ = 0;
   for (std::size_t i = 0; i < votes_.size(); ++i)
     if (votes_.at(i) == seat::queued) drop(i);
@@ -290,11 +327,14 @@ void election::drop(std::size_t i) {
   votes_.clear(i);
   links_[i].known = false;
   links_[i].unwanted = false;
-  links_[i].dropping = true;
+  links_[i].late = links_[i].flights > 0;
+  ++links_[i].dropping;
   ++links_[i].attempt;
-  ++dropping_;
+  // Nobody waits for one that does not answer.
+  const unsigned purge = nodes_[i]->silent() ? 0 : purge_;
+  if (purge != 0) ++dropping_;
   nodes_[i]->asked();
-  later([self = shared_from_this(), i, purge = purge_] {
+  later([self = shared_from_this(), i, purge] {
     self->nodes_[i]->store().leave(self->claim_, spi::caller::must_not_block,
                                    [self, i, purge](const result<bool>& said) {
                                      self->nodes_[i]->answered(said ? std::error_code() : said.error().code);
@@ -304,11 +344,9 @@ void election::drop(std::size_t i) {
 }
 
 void election::on_dropped(std::size_t i, unsigned purge, const result<bool>& said) {
-  links_[i].dropping = false;
-  if (std::exchange(links_[i].ask_again, false) && !closed_) {
-    ask(i);
-    evaluate();
-  }
+  --links_[i].dropping;
+  if (!said && said.error().code == errc::unavailable) links_[i].poisoned = true;
+  ask_again(i);
   if (purge != purge_) return;
   --dropping_;
   if (said) ++dropped_;
@@ -330,8 +368,9 @@ void election::drop_all() {
   dropping_ = 0;
   dropped_ = 0;
   for (std::size_t i = 0; i < votes_.size(); ++i) {
+    links_[i].ask_again = false;
     if (!links_[i].known) continue;
-    if (links_[i].flights == 0) {
+    if (links_[i].unsent == 0) {
       drop(i);
     } else {
       links_[i].unwanted = true;
@@ -341,6 +380,12 @@ void election::drop_all() {
   }
   if (dropping_ > 0) return;
   if (auto then = std::exchange(when_dropped_, {})) later(std::move(then));
+}
+
+bool election::closing() const {
+  const guard lock(mutex_);
+  return closed_ &&
+         std::any_of(links_.begin(), links_.end(), [](const connection& c) { return c.flights > 0 || c.dropping > 0; });
 }
 
 void election::leave(spi::completion<bool> done) {
@@ -366,6 +411,11 @@ void election::suspect_all() {
 bool election::lose(std::size_t node) {
   bool over = false;
   locked([&] {
+    if (votes_.at(node) == seat::asked) {
+      // The answer that is under way is older.
+      ++links_[node].attempt;
+      votes_.fail(node, {errc::unavailable, nodes_[node]->shown() + " took it back"});
+    }
     if (votes_.at(node) == seat::granted) votes_.clear(node);
     over = won_ && votes_.votes(engine_.now()) < votes_.need();
   });
@@ -380,14 +430,15 @@ std::vector<std::size_t> election::voters() const {
   return all;
 }
 
-void election::renewed(std::size_t node, const spi::renewal_outcome& outcome) {
+bool election::renewed(std::size_t node, const spi::renewal_outcome& outcome) {
   const guard lock(mutex_);
-  if (votes_.at(node) != seat::granted) return;
+  if (votes_.at(node) != seat::granted) return false;
   if (outcome.what == spi::renewal::lost) votes_.clear(node);
-  if (outcome.what != spi::renewal::renewed) return;
+  if (outcome.what != spi::renewal::renewed) return false;
   auto grant = votes_.grant_of(node);
   grant.expires = outcome.expires;
   votes_.grant(node, grant);
+  return true;
 }
 
 void election::raise(fencing_token floor, spi::completion<bool> done) {

@@ -29,6 +29,8 @@ class election : public std::enable_shared_from_this<election> {
   void enter(const spi::entry_request& request, spi::completion<spi::entry_result> done);
   void watch(spi::completion<spi::wake> done);
   void leave(spi::completion<bool> done);
+  /// Left, but some server may still have to be told: the id must not be used again before.
+  bool closing() const;
   /// Every server may know the claim, though nothing is known of it here.
   void suspect_all();
 
@@ -36,12 +38,10 @@ class election : public std::enable_shared_from_this<election> {
   bool lose(std::size_t node);
   /// Who has voted, for renewals.
   std::vector<std::size_t> voters() const;
-  /// A renewal's outcome at a server.
-  void renewed(std::size_t node, const spi::renewal_outcome& outcome);
+  /// A renewal's outcome at a server; true if the vote counts.
+  bool renewed(std::size_t node, const spi::renewal_outcome& outcome);
   /// Raises the tokens of the votes; a majority must do it.
   void raise(fencing_token floor, spi::completion<bool> done);
-
-  const spi::claim& claim() const noexcept { return claim_; }
 
  private:
   using seat = ballot::seat;
@@ -51,10 +51,12 @@ class election : public std::enable_shared_from_this<election> {
   // All of these with mutex_ held; what calls others is put off until it is not.
   void ask(std::size_t i);
   void ask_later(std::size_t i);
+  void ask_again(std::size_t i);
+  bool others_answer() const;
   void on_answer(std::size_t i, std::uint64_t attempt, result<spi::entry_result> said);
   void on_vote(std::size_t i, const spi::granted& grant);
   void listen(std::size_t i);
-  void on_wake(std::size_t i, const result<spi::wake>& why);
+  void on_wake(std::size_t i);
   void evaluate();
   void conclude_busy();
   void conclude_broken();
@@ -62,11 +64,12 @@ class election : public std::enable_shared_from_this<election> {
   void on_yielded(std::size_t i, const spi::granted& grant, const result<bool>& kept);
   void raise_tokens();
   void on_raised(std::size_t i, fencing_token to, const result<bool>& done);
-  void win();
+  void win(spi::time_point now);
   void look();
   void drop(std::size_t i);
   void on_dropped(std::size_t i, unsigned purge, const result<bool>& said);
   void drop_all();
+  void sent(std::size_t i);
   void flown(std::size_t i);
   void later(task what) { tasks_.push_back(std::move(what)); }
 
@@ -85,9 +88,12 @@ class election : public std::enable_shared_from_this<election> {
   struct connection {
     std::uint64_t attempt = 0;  // answers to earlier ones are out of date
     unsigned flights = 0;       // questions under way
+    unsigned unsent = 0;        // those of them that are not with the server's connection yet
     bool known = false;         // the server may know the claim
-    bool unwanted = false;      // to be dropped when the last question has come back
-    bool dropping = false;
+    bool poisoned = false;      // what ends the claim may still arrive: it is not asked again
+    bool unwanted = false;      // to be dropped as soon as the last question is sent
+    bool late = false;          // dropped while one was under way: once more when it has come back
+    unsigned dropping = 0;
     bool ask_again = false;  // when it is dropped
     bool listening = false;
     bool timer = false;  // to ask it when it votes again

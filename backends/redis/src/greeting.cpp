@@ -2,6 +2,7 @@
 
 #include "redis_error.hpp"
 #include "reply.hpp"
+#include "script.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -42,6 +43,10 @@ greeting words_for(const settings& where, const std::string& client_name) {
   if (where.tokens == token_source::quorum) {
     out.add({"INFO"});
     out.add({"CONFIG", "GET", "appendfsync"});
+    // What follows a question there must not overtake it, as it would one whose script has to be sent again.
+    const auto& known = scripts::all();
+    for (const script* one : {&known.enter, &known.leave, &known.yield, &known.raise})
+      out.add({"SCRIPT", "LOAD", one->text()});
   }
   return out;
 }

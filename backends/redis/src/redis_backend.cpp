@@ -288,7 +288,8 @@ void redis_backend::on_grant(std::string_view letter) {
   grant.expires = clock_.when(number(word(letter)), engine_.now()) + ttl;
   // What must have witnesses is looked for by who waits for it, and found: its look is what asks them. And the time of
   // a letter is its node's, and only that of a single server is known here: who is in line at a cluster looks.
-  const bool looks = witnesses_ || courier_.nodes();
+  // In a quorum a letter may be older than what was asked since: only an answer is a vote.
+  const bool looks = witnesses_ || courier_.nodes() || where_.tokens == token_source::quorum;
   if (tickets_.wake(who, looks ? spi::wake(spi::look_again{}) : spi::wake(grant))) return;
   // Whom it is for has given up meanwhile, or was never here.
   const auto kind = word(letter);

@@ -71,6 +71,8 @@ std::shared_ptr<election> redlock_backend::find(const spi::owner_id& id) const {
 
 std::shared_ptr<election> redlock_backend::find_or_begin(const spi::claim& claim) {
   const std::lock_guard lock(mutex_);
+  std::erase_if(ended_, [](const auto& one) { return !one.second->closing(); });
+  if (ended_.contains(claim.id)) return nullptr;
   auto& at = elections_[claim.id];
   if (!at) at = std::make_shared<election>(nodes_, engine_, claim, next_place());
   return at;
@@ -84,6 +86,8 @@ std::shared_ptr<election> redlock_backend::take(const spi::owner_id& id) {
 
 void redlock_backend::enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) {
   const auto one = find_or_begin(request.claim);
+  // The engine comes again with the same id after a grant that took too long.
+  if (!one) return done(failure{errc::unavailable, "what is left of the last attempt is being cleared away"});
   one->enter(request, [this, id = request.claim.id, queue = request.queue,
                        done = std::move(done)](result<spi::entry_result> outcome) mutable {
     const bool granted = outcome && std::holds_alternative<spi::granted>(*outcome);
@@ -105,6 +109,9 @@ void redlock_backend::leave(const spi::claim& ours, spi::caller, spi::completion
     one->suspect_all();
   }
   one->leave(std::move(done));
+  if (!one->closing()) return;
+  const std::lock_guard lock(mutex_);
+  ended_[ours.id] = std::move(one);
 }
 
 void redlock_backend::lost(std::size_t node, const spi::owner_id& id, loss cause) {

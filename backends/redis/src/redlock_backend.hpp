@@ -57,6 +57,7 @@ class redlock_backend final : public spi::backend {
   std::atomic<std::uint64_t> last_place_{0};
   mutable std::mutex mutex_;
   std::map<spi::owner_id, std::shared_ptr<election>> elections_;
+  std::map<spi::owner_id, std::shared_ptr<election>> ended_;  // left, but not yet at every server
 };
 
 }  // namespace holdfast::redis

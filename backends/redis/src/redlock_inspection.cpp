@@ -8,11 +8,13 @@ namespace holdfast::redis {
 
 namespace {
 
-/// What several servers know of one name: who has a majority holds it, everybody else waits.
+/// What several servers know of one name: who has a majority holds it. Votes of others are no hold: who has them is on
+/// the way in or out, or waits, and then stands in line somewhere.
 struct sightings {
   struct sight {
     participant who;
     std::size_t votes = 0;
+    bool in_line = false;
   };
 
   std::string kind;
@@ -23,10 +25,15 @@ struct sightings {
     for (const auto& holder : seen.holders) {
       auto& known = all[holder.owner];
       // Of several, the end that comes last but is true of a majority is not worth the trouble: the nearest is safe.
+      const fencing_token newest = known.votes == 0 ? holder.token : std::max(known.who.token, holder.token);
       if (known.votes == 0 || holder.remaining < known.who.remaining) known.who = holder;
+      known.who.token = newest;
       ++known.votes;
     }
-    for (const auto& waiter : seen.waiters) all.try_emplace(waiter.owner, sight{waiter, 0});
+    for (const auto& waiter : seen.waiters) {
+      auto& known = all.try_emplace(waiter.owner, sight{waiter}).first->second;
+      known.in_line = true;
+    }
   }
 
   entry settle(const std::string& name, std::size_t need) const {
@@ -36,6 +43,7 @@ struct sightings {
         shown.holders.push_back(seen.who);
         continue;
       }
+      if (!seen.in_line) continue;
       shown.waiters.push_back(seen.who);
       shown.waiters.back().token = {};
       shown.waiters.back().remaining = {};
@@ -60,7 +68,10 @@ void redlock_backend::inspect(const std::string& prefix, spi::completion<std::ve
         for (const auto& server : *said)
           for (const auto& seen : server) names[seen.name].add(seen);
         std::vector<entry> all;
-        for (const auto& [name, seen] : names) all.push_back(seen.settle(name, need));
+        for (const auto& [name, seen] : names) {
+          auto shown = seen.settle(name, need);
+          if (!shown.holders.empty() || !shown.waiters.empty()) all.push_back(std::move(shown));
+        }
         done(std::move(all));
       });
 }

@@ -68,9 +68,10 @@ void redlock_node::introduced(std::string_view info, std::string_view fsync) {
   const bool keeps_all = line_of(info, "aof_enabled") == "1" && fsync == "always";
   const std::lock_guard lock(mutex_);
   up_since_.reset();
-  // The second that has begun counts as over: better wait for a second too long.
+  tells_uptime_ = !up.empty();
+  // It is the difference of two whole seconds, and may be one too many.
   if (!keeps_all && where_.restarted == restarted_nodes::wait)
-    up_since_ = engine_.now() - std::chrono::seconds(seconds);
+    up_since_ = engine_.now() - std::chrono::seconds(std::max<std::int64_t>(0, seconds - 1));
 }
 
 spi::time_point redlock_node::votes_from(std::chrono::nanoseconds ttl) const {
@@ -82,8 +83,9 @@ spi::time_point redlock_node::votes_from(std::chrono::nanoseconds ttl) const {
 std::optional<failure> redlock_node::refusal(std::chrono::nanoseconds ttl) const {
   if (const auto from = votes_from(ttl), now = engine_.now(); from > now) {
     const auto left = std::chrono::ceil<std::chrono::seconds>(from - now).count();
-    return broken(where_.shown(), "it was started so lately that it may have forgotten locks; it votes in " +
-                                      std::to_string(left) + " s");
+    const char* const why = tells_uptime_ ? "it was started so lately that it may have forgotten locks"
+                                          : "it does not tell how long it has been up (the user needs +info)";
+    return broken(where_.shown(), std::string(why) + "; it votes in " + std::to_string(left) + " s");
   }
   if ((silent_ && under_way_ > 0) || under_way_ > most_under_way)
     return broken(where_.shown(), "the server does not answer");

@@ -18,7 +18,8 @@ namespace holdfast::redis {
 /// One server of a quorum: who it is, whether it answers, and whether it may vote.
 ///
 /// A server that was restarted may have forgotten who holds what. Unless it keeps everything it has acknowledged
-/// (appendfsync always), it does not vote until it has been up for longer than any lease it may have forgotten lasts.
+/// (appendfsync always), it does not vote until it has been up for longer than the ttl of the clients, which are taken
+/// to have the same.
 ///
 /// Thread safety: safe.
 class redlock_node {
@@ -54,6 +55,7 @@ class redlock_node {
   const std::unique_ptr<spi::runtime> filtered_;
   mutable std::mutex mutex_;
   std::optional<spi::time_point> up_since_;  // none: it forgets nothing, or nothing is known yet
+  std::atomic<bool> tells_uptime_{true};
   std::atomic<bool> silent_{false};
   std::atomic<int> under_way_{0};
   redis_backend store_;

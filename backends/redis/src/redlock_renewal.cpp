@@ -1,7 +1,8 @@
 #include "redlock_backend.hpp"
 
 #include <algorithm>
-#include <array>
+#include <mutex>
+#include <optional>
 
 namespace holdfast::redis {
 
@@ -89,9 +90,9 @@ void redlock_backend::renew(const std::vector<spi::claim>& held,
             auto& claim = round->claims[which[i]];
             --claim.voters;
             const auto outcome = said ? (*said)[i] : spi::renewal_outcome{};
-            elections[which[i]]->renewed(node, outcome);
+            const bool counts = elections[which[i]]->renewed(node, outcome);
             if (outcome.what == spi::renewal::lost) --claim.kept;
-            if (outcome.what != spi::renewal::renewed) continue;
+            if (!counts) continue;
             ++claim.renewed;
             claim.expires = std::min(claim.expires, outcome.expires);
           }

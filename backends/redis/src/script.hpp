@@ -13,6 +13,7 @@ class script {
 
   /// The command that runs it, by its hash or, for a server that does not know it yet, with its text.
   std::string by_hash(const std::vector<std::string>& keys, const std::vector<std::string>& arguments) const;
+  const std::string& text() const noexcept { return body_; }
   std::string by_text(const std::vector<std::string>& keys, const std::vector<std::string>& arguments) const;
 
  private:

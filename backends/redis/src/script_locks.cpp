@@ -236,7 +236,14 @@ const std::string_view lua_yield = R"lua(
 local owner, place = ARGV[4], tonumber(ARGV[6])
 if not holding(owner, ARGV[5]) then return -1 end
 local head = call('ZRANGE', line, 0, 0, 'WITHSCORES')
-if not head[1] or tonumber(head[2]) >= place then return 1 end
+if not head[1] then return 1 end
+local ahead = tonumber(head[2]) < place
+if tonumber(head[2]) == place then
+  -- In the same microsecond: every server must decide it in the same way.
+  local other = parse(call('HGET', wait, head[1]) or '')
+  ahead = other and other.hex < ARGV[5]
+end
+if not ahead then return 1 end
 local e = parse(call('HGET', held, owner) or '')
 if not e then return 1 end
 call('HDEL', raw, owner)

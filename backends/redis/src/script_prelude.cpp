@@ -33,7 +33,8 @@ local function compose(e, first, since)
 end
 
 -- The first of n tokens: greater than every one before, and no less than the clock, so that a server which has lost its
--- data goes on above. (A quorum's clock ticks 15 times a second, so that its servers mostly draw the same.) The key of an idle name may expire, but never one that counts for Redisson too: it has no end.
+-- data goes on above. (A quorum's clock ticks 15 times a second, so that its servers mostly draw the same.) The key of
+-- an idle name may expire, but never one that counts for Redisson too: it has no end.
 local function draw(n)
   if counter == 'r' then
     local last = call('INCRBY', token, n)
