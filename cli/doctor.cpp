@@ -10,18 +10,6 @@
 
 namespace holdfast::cli {
 
-const char* to_string(finding::level how) noexcept {
-  switch (how) {
-    case finding::level::fact:
-      return "fact";
-    case finding::level::warning:
-      return "warning";
-    case finding::level::danger:
-      return "danger";
-  }
-  return "?";
-}
-
 namespace {
 
 constexpr std::array flags{store_flag, json_flag, help_flag};
@@ -42,18 +30,20 @@ struct examiner {
   std::vector<finding> (*examine)(const uri&);
 };
 
-// One line per scheme whose set-up can be judged.
+// Stores that live in files of this machine. A server is asked itself.
 constexpr std::array examiners{
     examiner{"memory", examine_memory},
     examiner{"sqlite", examine_sqlite},
     examiner{"file", examine_file},
 };
 
-std::vector<finding> examine(const uri& where) {
+std::vector<finding> examine(const client& store, const uri& where) {
   for (const examiner& known : examiners) {
     if (known.scheme == where.scheme) return known.examine(where);
   }
-  return {{finding::level::warning, "the settings of this kind of store are not examined"}};
+  auto found = store.examine();
+  if (found.empty()) return {{finding::level::warning, "the settings of this kind of store are not examined"}};
+  return found;
 }
 
 std::string as_json(const std::string& url, const std::vector<finding>& found) {
@@ -78,7 +68,7 @@ int doctor(const invocation& call) {
   std::vector<finding> found{{finding::level::fact, "the store answers"}};
   // A question the store has to answer: that connect() came back says little where connecting is lazy.
   store.inspect("holdfast doctor");
-  for (finding& one : examine(where.value())) found.push_back(std::move(one));
+  for (finding& one : examine(store, where.value())) found.push_back(std::move(one));
   print(call.args.has("--json") ? as_json(store.url(), found) : as_text(store.url(), found));
   const bool danger = std::ranges::any_of(found, [](const finding& one) { return one.how == finding::level::danger; });
   return danger ? exit_code::failed : exit_code::ok;

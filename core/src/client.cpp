@@ -83,6 +83,11 @@ bool client::evict(std::string_view name) {
   return *done;
 }
 
+std::vector<finding> client::examine() const {
+  return detail::ask<std::vector<finding>>(*engine_, "examine", {},
+                                           [&](auto done) { engine_->store().examine(std::move(done)); });
+}
+
 subscription client::watch(std::string_view prefix, std::function<void(const change&)> callback) {
   detail::require_own_process(*engine_, "watch", std::string(prefix));
   auto state = std::make_shared<detail::subscription_state>(engine_, std::string(prefix), std::move(callback));

@@ -39,6 +39,18 @@ const char* to_string(event::kind what) noexcept {
   return "unknown";
 }
 
+const char* to_string(finding::level how) noexcept {
+  switch (how) {
+    case finding::level::fact:
+      return "fact";
+    case finding::level::warning:
+      return "warning";
+    case finding::level::danger:
+      return "danger";
+  }
+  return "?";
+}
+
 const char* to_string(change::kind what) noexcept {
   switch (what) {
     case change::kind::granted:

@@ -192,9 +192,9 @@ void cluster::read_map(const node_address* first) {
   {
     const guard lock(mutex_);
     if (std::exchange(reading_, true)) return;
-    std::vector<node_address> all = slots_.masters();
-    all.insert(all.end(), where_.seeds.begin(), where_.seeds.end());
-    // The last is asked first.
+    // The last is asked first: those who were masters know more than those who were named once.
+    std::vector<node_address> all = where_.seeds;
+    all.insert(all.end(), slots_.masters().begin(), slots_.masters().end());
     for (const auto& node : all)
       if (doubted_.contains(node)) candidates.push_back(node);
     for (const auto& node : all)
@@ -228,6 +228,10 @@ void cluster::ask_for_map(std::vector<node_address> candidates) {
         }
         return self->end_reading();
       }
+    }
+    {
+      const guard lock(self->mutex_);
+      self->doubted_.insert(node);
     }
     self->ask_for_map(std::move(rest));
   });

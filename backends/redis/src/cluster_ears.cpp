@@ -113,6 +113,9 @@ void cluster_ears::one_resumed() {
 
 void cluster_ears::follow() {
   guard lock(mutex_);
+  // One that left the cluster may go on answering, but hears nothing any more.
+  const auto masters = nodes_->masters();
+  if (std::find(masters.begin(), masters.end(), anchor_) == masters.end()) anchor_ = {};
   const auto all = moves();
   lock.unlock();
   make(all);

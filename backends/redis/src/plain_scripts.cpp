@@ -129,19 +129,8 @@ changed()
 return 1
 )lua";
 
-// Keys: raw and holdfast_plain_held of each; arguments: owner and ttl of each. An array of 1: renewed, 0: lost.
-const std::string_view lua_plain_renew = R"lua(
-local out = {}
-for i = 1, #KEYS, 2 do
-  local n = (i + 1) / 2
-  out[n] = 0
-  if redis.pcall('GET', KEYS[i]) == ARGV[i] then
-    redis.call('PEXPIRE', KEYS[i], ARGV[i + 1])
-    redis.call('PEXPIRE', KEYS[i + 1], string.format('%.0f', ARGV[i + 1] + 60000))
-    out[n] = 1
-  end
-end
-return out
+const std::string_view lua_plain_owns = R"lua(
+local function owns(raw, owner) return redis.pcall('GET', raw) == owner end
 )lua";
 
 // A string that others set is shown if it looks like a lock, and has a ttl or one of ours waits for it.

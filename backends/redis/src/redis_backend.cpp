@@ -96,6 +96,7 @@ void redis_backend::follow_master() {
   master_watch_ = std::make_shared<master_watch>(where_, engine_, [this](const std::string& server) {
     courier_.leave_for(server);
     ears_->leave_for(server);
+    if (witnesses_) witnesses_->leave_for(server);
   });
   master_watch_->start();
 }
@@ -219,9 +220,11 @@ result<spi::entry_result> redis_backend::settle(const spi::entry_request& reques
   const spi::claim& c = request.claim;
   switch (said.at(0).integer()) {
     case 1: {
+      if (said.size() < 5) break;
       clock_.note(said.at(4).unsigned_integer(), sent);
       if (c.kind == spi::kind::semaphore || c.kind == spi::kind::latch) return spi::entry_result(spi::granted{});
-      const auto left = std::chrono::milliseconds(said.at(3).integer());
+      const auto longest = std::chrono::ceil<std::chrono::milliseconds>(c.ttl).count();
+      const auto left = std::chrono::milliseconds(std::clamp<std::int64_t>(said.at(3).integer(), 0, longest));
       return spi::entry_result(spi::granted{fencing_token(said.at(1).unsigned_integer()),
                                             static_cast<std::uint32_t>(said.at(2).integer()), sent + left});
     }
@@ -244,7 +247,8 @@ result<spi::entry_result> redis_backend::settle(const spi::entry_request& reques
 /// now and then, the first of them every second: whoever got it meanwhile may have a shorter time, and a message may
 /// have been lost. Where others tell nobody what they free, they are looked at every 50 ms at the latest.
 spi::busy redis_backend::busy_until(const reply& said) const {
-  const auto ends = std::chrono::milliseconds(said.at(1).integer());
+  // Others than us may hold it for longer than a clock can count.
+  const auto ends = std::chrono::milliseconds(std::clamp<std::int64_t>(said.at(1).integer(), -1, 3'600'000));
   const auto rank = std::clamp<std::int64_t>(said.at(2).integer(), 0, 100);
   const bool unheard = said.at(3).integer() == 1 && !layout_.others_publish();
   const std::chrono::nanoseconds step = unheard ? pause_before_looking() : 1s;

@@ -19,6 +19,8 @@
 
 namespace holdfast::redis {
 
+class examination;
+
 /// The refusal of a name that is in other use; `present` is the letter the scripts tell.
 failure other_kind(const std::string& name, spi::kind wanted, std::string_view present);
 
@@ -63,6 +65,7 @@ class redis_backend final : public spi::backend {
   void inspect(const std::string& prefix, spi::completion<std::vector<entry>> done) override;
   void evict(const std::string& name, spi::completion<bool> done) override;
   std::function<void()> observe(const std::string& prefix, std::function<void()> changed) override;
+  void examine(spi::completion<std::vector<finding>> done) override;
 
  private:
   using words = std::vector<std::string>;
@@ -91,6 +94,8 @@ class redis_backend final : public spi::backend {
   result<spi::entry_result> settle(const spi::entry_request& request, const reply& said, spi::time_point sent);
   spi::busy busy_until(const reply& said) const;
   void change_access(const spi::claim& held, spi::access to, spi::caller from, spi::completion<bool> done);
+  void ask_for_settings(const std::shared_ptr<examination>& all);
+  void ask_for_rights(const std::shared_ptr<examination>& all);
   void hear_others(const spi::claim& c, const std::string& who);
   void hush(const std::string& channel);
   std::optional<subject> own_subject(const spi::claim& c) const;  // what only this claim listens to

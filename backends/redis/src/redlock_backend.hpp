@@ -42,6 +42,7 @@ class redlock_backend final : public spi::backend {
   void inspect(const std::string& prefix, spi::completion<std::vector<entry>> done) override;
   void evict(const std::string& name, spi::completion<bool> done) override;
   std::function<void()> observe(const std::string& prefix, std::function<void()> changed) override;
+  void examine(spi::completion<std::vector<finding>> done) override;
 
  private:
   result<void> open_nodes();

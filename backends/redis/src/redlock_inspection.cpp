@@ -76,4 +76,25 @@ void redlock_backend::inspect(const std::string& prefix, spi::completion<std::ve
       });
 }
 
+/// What every server says of itself, with its name before it; and who says nothing.
+void redlock_backend::examine(spi::completion<std::vector<finding>> done) {
+  poll_nodes<std::vector<finding>>(
+      nodes_, poll_until::everybody,
+      [](redlock_node& node, spi::completion<std::vector<finding>> answer) {
+        node.store().examine([&node, answer = std::move(answer)](result<std::vector<finding>> said) mutable {
+          if (said)
+            for (finding& one : *said) one.text.insert(0, node.shown() + ": ");
+          answer(std::move(said));
+        });
+      },
+      [this, done = std::move(done)](result<std::vector<std::vector<finding>>> said) mutable {
+        if (!said) return done(said.error());
+        std::vector<finding> all;
+        for (auto& one : *said) all.insert(all.end(), one.begin(), one.end());
+        for (const auto& node : nodes_)
+          if (node->silent()) all.push_back({finding::level::warning, node->shown() + ": it does not answer"});
+        done(std::move(all));
+      });
+}
+
 }  // namespace holdfast::redis

@@ -215,13 +215,18 @@ keep(held, ttl + 60000)
 return 1
 )lua";
 
-// Keys: raw and holdfast_held of each; arguments: owner and ttl of each. An array of 1: renewed, 0: lost.
+const std::string_view lua_owns = R"lua(
+local function owns(raw, owner) return redis.pcall('HEXISTS', raw, owner) == 1 end
+)lua";
+
+// Behind one that tells who owns a lock. Keys: raw and holdfast_held of each; arguments: owner and ttl of each. An
+// array of 1: renewed, 0: lost.
 const std::string_view lua_renew_mutexes = R"lua(
 local out = {}
 for i = 1, #KEYS, 2 do
   local n = (i + 1) / 2
   out[n] = 0
-  if redis.pcall('HEXISTS', KEYS[i], ARGV[i]) == 1 then
+  if owns(KEYS[i], ARGV[i]) then
     redis.call('PEXPIRE', KEYS[i], ARGV[i + 1])
     redis.call('PEXPIRE', KEYS[i + 1], string.format('%.0f', ARGV[i + 1] + 60000))
     out[n] = 1

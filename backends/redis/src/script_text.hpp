@@ -22,6 +22,7 @@ extern const std::string_view lua_leave_alone;
 extern const std::string_view lua_enter;
 extern const std::string_view lua_leave;
 extern const std::string_view lua_renew;
+extern const std::string_view lua_owns;
 extern const std::string_view lua_renew_mutexes;
 extern const std::string_view lua_yield;
 extern const std::string_view lua_convert;
@@ -41,7 +42,7 @@ extern const std::string_view lua_plain_enter_free;
 extern const std::string_view lua_plain_enter;
 extern const std::string_view lua_plain_leave_alone;
 extern const std::string_view lua_plain_leave;
-extern const std::string_view lua_plain_renew;
+extern const std::string_view lua_plain_owns;
 extern const std::string_view lua_plain_describe;
 extern const std::string_view lua_plain_evict;
 

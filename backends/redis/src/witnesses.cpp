@@ -98,12 +98,12 @@ spi::completion<spi::entry_result> witnesses::before(const std::shared_ptr<witne
     store.leave(wanted, spi::caller::must_not_block, std::move(left));
   };
   auto settled = before(all, wanted.name, std::move(leave), [grant, told](const result<bool>& safe) {
-    if (safe) return (*told)(std::move(**grant));
+    if (safe) return (*told)(**grant);
     (*told)(safe.error());
   });
   return [grant, told, settled = std::move(settled)](auto outcome) mutable {
     if (!outcome || !std::holds_alternative<spi::granted>(*outcome)) return (*told)(std::move(outcome));
-    *grant = std::move(*outcome);
+    *grant = *outcome;
     settled(true);
   };
 }

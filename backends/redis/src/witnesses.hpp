@@ -28,6 +28,8 @@ class witnesses {
   /// Success once enough replicas have whatever was written to `name` until now; errc::unavailable says how many did
   /// not: "only 1 of 2 replicas answered within 1 s". Within request_timeout of `since`.
   void ask(const std::string& name, spi::time_point since, verdict done);
+  /// The master that sentinels name is `server` now: the replicas of another are no witnesses.
+  void leave_for(const std::string& server) { courier_.leave_for(server); }
 
   using undo = detail::unique_function<void(spi::completion<bool>)>;
   /// `done`, told of success once enough replicas have it; otherwise it is undone first, if there is a way.

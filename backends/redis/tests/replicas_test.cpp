@@ -28,6 +28,11 @@ class replicated {
     }
     const auto all = ":" + std::to_string(count);
     if (!eventually([&] { return online(master) == all; })) throw std::runtime_error("the replicas do not come up");
+    // A replica that is online may take a second more until it acknowledges anything.
+    mutex warm(connect(url("replicas=" + std::to_string(count))), "warm");
+    static_cast<void>(warm.acquire({.wait = live_timeout}));
+    master.command({"FLUSHALL"});
+    master.command({"CONFIG", "RESETSTAT"});
   }
 
   redis_server& replica(std::size_t index) { return *replicas_.at(index); }

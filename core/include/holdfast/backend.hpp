@@ -221,6 +221,9 @@ class HOLDFAST_EXPORT backend {
   /// Calls `changed` after every change to a name with this prefix may have happened, until the returned function is
   /// called. The engine compares inspect() before and after.
   virtual std::function<void()> observe(const std::string& prefix, std::function<void()> changed) = 0;
+
+  /// Asks the store about its set-up: what `holdfast doctor` says. Changes nothing that lasts. Empty: it is not asked.
+  virtual void examine(completion<std::vector<finding>> done);
 };
 
 /// Makes a backend; blocks at most options.connect_timeout. The URL's scheme is one it was registered for.

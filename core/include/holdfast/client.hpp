@@ -52,6 +52,9 @@ class HOLDFAST_EXPORT client {
   /// Calls back for what happens to this client's own leases. Runs on: a callback thread of this client.
   void on_event(std::function<void(const event&)> callback);
   client_stats stats() const;
+  /// What this store guarantees as it is set up, and which of its settings endanger locks. Empty where the store itself
+  /// is not asked. Throws holdfast::error.
+  std::vector<finding> examine() const;
   /// The store's URL without its password.
   const std::string& url() const noexcept;
 

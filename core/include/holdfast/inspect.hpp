@@ -31,6 +31,18 @@ struct entry {
   std::vector<participant> waiters;  ///< In the order of the store's queue where it has one.
 };
 
+/// One thing to say about a store as it is set up, with its consequence and, if there is one, the remedy.
+struct finding {
+  enum class level {
+    fact,     ///< What it guarantees.
+    warning,  ///< Locks hold, but something is not as it should be, or cannot be told.
+    danger,   ///< Locks may fail.
+  };
+  level how = level::fact;
+  std::string text;
+};
+HOLDFAST_EXPORT const char* to_string(finding::level how) noexcept;
+
 /// What client::watch tells.
 struct change {
   enum class kind { granted, released, waiting, left };
