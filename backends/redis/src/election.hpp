@@ -117,4 +117,16 @@ class election : public std::enable_shared_from_this<election> {
   task when_dropped_;
 };
 
+template <class Step>
+void election::locked(Step step) {
+  std::vector<task> tasks;
+  {
+    const guard lock(mutex_);
+    step();
+    tasks.swap(tasks_);
+  }
+  // They may come back here at once, with what they then put off.
+  for (auto& next : tasks) next();
+}
+
 }  // namespace holdfast::redis
