@@ -16,7 +16,7 @@ struct renewal_round {
     std::size_t renewed = 0;
     spi::time_point expires = spi::time_point::max();
 
-    bool settled(std::size_t need) const { return renewed >= need || renewed + voters < need; }
+    bool settled(std::size_t majority) const { return renewed >= majority || renewed + voters < majority; }
   };
 
   std::mutex mutex;
