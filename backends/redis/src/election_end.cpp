@@ -142,18 +142,17 @@ void election::raise(fencing_token floor, spi::completion<bool> done) {
     nodes_[i]->store().raise(claim_, floor, spi::caller::must_not_block,
                              [self = shared_from_this(), i, all](const result<bool>& said) {
                                self->nodes_[i]->answered(said ? std::error_code() : said.error().code);
-                               spi::completion<bool> tell;
-                               {
-                                 const guard lock(all->mutex);
-                                 --all->left;
-                                 all->raised += said ? 1 : 0;
-                                 if (!said) all->why = said.error();
-                                 if (all->done && (all->raised >= self->votes_.need() || all->left == 0))
-                                   tell = std::move(all->done);
-                               }
-                               if (!tell) return;
-                               if (all->raised >= self->votes_.need()) return tell(true);
-                               tell(all->why);
+                               guard lock(all->mutex);
+                               --all->left;
+                               all->raised += said ? 1 : 0;
+                               if (!said) all->why = said.error();
+                               const bool enough = all->raised >= self->votes_.need();
+                               if (!all->done || (!enough && all->left > 0)) return;
+                               auto tell = std::exchange(all->done, {});
+                               const failure why = all->why;
+                               lock.unlock();
+                               if (enough) return tell(true);
+                               tell(why);
                              });
   }
 }
