@@ -97,7 +97,9 @@ void election::ask_later(std::size_t i) {
 /// A question has come back. What was put off until then is done now.
 void election::flown(std::size_t i) {
   auto& link = links_[i];
-  if (--link.flights == 0 && link.known && (closed_ || link.unwanted)) drop(i);
+  if (--link.flights > 0 || !link.known || !(closed_ || link.unwanted)) return;
+  if (std::exchange(link.awaited, false)) --dropping_;  // it counts as dropping from here on
+  drop(i);
 }
 
 void election::on_answer(std::size_t i, std::uint64_t attempt, result<spi::entry_result> said) {
@@ -352,6 +354,11 @@ void election::leave(spi::completion<bool> done) {
     leaving_ = std::move(done);
     if (watching_) look();
     drop_all();
+    // Those with a question under way are told after it; among them may be all that voted for us.
+    for (auto& link : links_) {
+      link.awaited = link.unwanted;
+      if (link.awaited) ++dropping_;
+    }
     if (dropping_ > 0 || !leaving_) return;
     later([done = std::move(leaving_)]() mutable { done(false); });
     leaving_ = {};

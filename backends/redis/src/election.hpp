@@ -87,6 +87,7 @@ class election : public std::enable_shared_from_this<election> {
     unsigned flights = 0;       // questions under way
     bool known = false;         // the server may know the claim
     bool unwanted = false;      // to be dropped when the last question has come back
+    bool awaited = false;       // whoever leaves waits for that
     bool dropping = false;
     bool ask_again = false;  // when it is dropped
     bool listening = false;
