@@ -37,7 +37,8 @@ link::answer with_text_if_unknown(std::weak_ptr<link> wire, errand one) {
 }  // namespace
 
 courier::courier(const settings& where, spi::runtime& engine, link::on_introduced introduced)
-    : link_(where.seeds.empty() ? std::make_shared<link>(where, engine, link::when_down::wait, std::move(introduced)) : nullptr),
+    : link_(where.seeds.empty() ? std::make_shared<link>(where, engine, link::when_down::wait, std::move(introduced))
+                                : nullptr),
       cluster_(where.seeds.empty() ? nullptr : std::make_shared<cluster>(where, engine)) {}
 
 result<void> courier::open() { return cluster_ ? cluster_->open() : link_->open(); }
