@@ -25,19 +25,19 @@ Number as(std::string_view text) {
   return value;
 }
 
-/// An entry of holdfast_held or holdfast_wait; see compose() in the prelude. Empty: somebody else's.
+/// An entry of a holder or waiter; see compose() in the prelude. Empty: somebody else's.
 participant participant_of(std::string_view owner, std::string_view stored) {
   participant who;
   who.owner = owner;
   if (stored.empty()) return who;
   auto text = cut(stored, '\t');
-  cut(text, ' ');  // kind
-  who.shared = cut(text, ' ') == "s";
-  who.permits = as<std::uint32_t>(cut(text, ' '));
+  who.token = fencing_token(as<std::uint64_t>(cut(text, ' ')));
+  who.since = std::chrono::system_clock::time_point(std::chrono::microseconds(as<std::int64_t>(cut(text, ' '))));
+  cut(text, ' ');  // flags
   cut(text, ' ');  // ttl
   cut(text, ' ');  // tokens
-  who.since = std::chrono::system_clock::time_point(std::chrono::milliseconds(as<std::int64_t>(cut(text, ' '))));
-  who.token = fencing_token(as<std::uint64_t>(cut(text, ' ')));
+  who.shared = cut(text, ' ') == "s";
+  who.permits = as<std::uint32_t>(cut(text, ' '));
   who.owner = text;
   who.pid = as<std::int64_t>(cut(stored, '\t'));
   who.host = cut(stored, '\t');
@@ -150,10 +150,21 @@ void inspection::fail(const failure& why) {
 
 void redis_backend::inspect(const std::string& prefix, spi::completion<std::vector<entry>> done) {
   const auto describe = [this](const std::string& name, link::answer told) {
-    run(layout_.run().describe, layout_.keys(name), arguments(spi::kind::mutex, name), spi::caller::must_not_block,
+    run(layout_.run().describe, layout_.keys(name), {flags(spi::kind::mutex)}, spi::caller::must_not_block,
         std::move(told));
   };
   std::make_shared<inspection>(courier_, layout_, prefix, describe, std::move(done))->start();
+}
+
+void redis_backend::evict(const std::string& name, spi::completion<bool> done) {
+  if (const auto why = refusal(spi::kind::mutex, name)) return done(*why);
+  run(layout_.run().evict, layout_.keys(name), {flags(spi::kind::mutex)}, spi::caller::must_not_block,
+      [name, done = std::move(done)](result<reply> said) mutable {
+        if (!said) return done(said.error());
+        if (said->integer() < 0)
+          return done(failure{errc::rejected, "'" + name + "' is a key that is no lock: it is left alone"});
+        done(said->integer() == 1);
+      });
 }
 
 }  // namespace holdfast::redis

@@ -38,6 +38,7 @@ std::string own_key(std::string_view what, const std::string& name) {
 std::vector<std::string> lock_keys(const std::string& name) {
   const std::string tag = tag_of(name);
   return {name,
+          own_key("last", name),
           own_key("held", name),
           own_key("wait", name),
           own_key("line", name),

@@ -17,7 +17,7 @@ std::string tag_of(const std::string& name);
 /// a latch with none at all.
 bool keeps_its_slot(spi::kind k, std::string_view name);
 
-/// What the scripts call KEYS; see script_text.hpp.
+/// All of a lock, the name first; script_text.hpp tells what they are.
 std::vector<std::string> lock_keys(const std::string& name);
 /// A key of ours beside a name. Unlike Redisson's, those of `a` and `{a}` differ.
 std::string own_key(std::string_view what, const std::string& name);

@@ -17,6 +17,7 @@ std::optional<std::string> itself(std::string_view key) {
 layout::layout(const settings& where)
     : kind_(where.layout),
       prefix_(where.prefix),
+      in_cluster_(!where.seeds.empty()),
       scripts_(kind_ == key_layout::plain ? scripts::of_plain_layout() : scripts::all()) {}
 
 spi::capabilities layout::supports() const noexcept {
@@ -25,12 +26,19 @@ spi::capabilities layout::supports() const noexcept {
 }
 
 std::vector<std::string> layout::keys(const std::string& name) const {
-  if (kind_ == key_layout::redisson) return lock_keys(name);
+  // Every word costs the server time. But while a slot moves, a cluster sees to it that all keys it is told of are
+  // there.
+  if (kind_ == key_layout::redisson) return in_cluster_ ? lock_keys(name) : std::vector<std::string>{name};
   const std::string key = prefix_ + name;
   std::vector<std::string> all{key};
   for (const char* what : {"plain_held", "plain_wait", "plain_line", "plain_token", "plain_turn"})
     all.push_back(own_key(what, key));
   return all;
+}
+
+std::vector<std::string> layout::renewed_keys(const std::string& name) const {
+  if (kind_ == key_layout::redisson) return {name, own_key("last", name)};
+  return {prefix_ + name, own_key("plain_held", prefix_ + name)};
 }
 
 std::optional<std::string> layout::name_of(std::string_view lock_key) const {

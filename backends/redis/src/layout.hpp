@@ -20,8 +20,10 @@ class layout {
   spi::capabilities supports() const noexcept;
   const scripts& run() const noexcept { return scripts_; }
 
-  /// What the scripts call KEYS; see script_text.hpp. The lock first, then what is known of its holders.
+  /// What the scripts call KEYS; see script_text.hpp.
   std::vector<std::string> keys(const std::string& name) const;
+  /// The lock, and what is known of its holder: what ends without renewal.
+  std::vector<std::string> renewed_keys(const std::string& name) const;
   /// The name of the lock at this key; nullopt: none has it.
   std::optional<std::string> name_of(std::string_view lock_key) const;
 
@@ -39,6 +41,7 @@ class layout {
  private:
   const key_layout kind_;
   const std::string prefix_;
+  const bool in_cluster_;
   const scripts& scripts_;
 };
 

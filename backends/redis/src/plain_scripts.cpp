@@ -2,9 +2,15 @@
 
 namespace holdfast::redis {
 
-const std::string_view lua_plain_prelude = R"lua(
-local turn = KEYS[6]
+const std::string_view lua_plain_head = R"lua(
+local raw, held, wait, line, token, turn = unpack(KEYS)
+local flags, owner = ARGV[1], ARGV[2]
+local call = redis.call
+local kind, counter, ways = string.match(flags, '^(.)(.)(.)')
+local last  -- there is no such key
+)lua";
 
+const std::string_view lua_plain_prelude = R"lua(
 -- Who has it, as everybody sees it; nil: nobody, or what is there is no string.
 local function holder()
   local value = redis.pcall('GET', raw)
@@ -16,7 +22,7 @@ local function holding(owner) return holder() == owner and call('PTTL', raw) or 
 local function lock_like(value) return #value >= 16 and #value <= 64 and string.find(value, '^[%w+/=_:-]+$') end
 
 local function grant(owner, e)
-  local first = draw(tonumber(e.count))
+  draw(e.count)
   call('SET', raw, owner, 'PX', e.ttl)
   call('HSET', held, owner, compose(e, first))
   keep(held, e.ttl + 60000)
@@ -33,7 +39,7 @@ local function pass_on(self)
     call('ZREM', line, head)
     call('HDEL', wait, head)
     if e and head == self then return grant(head, e) end
-    if e and waits(head, e) then hand(head, e, grant(head, e)) end
+    if e and waits(head, e) then hand(head, grant(head, e), e.told) end
   end
 end
 
@@ -47,65 +53,64 @@ end
 // A lock that is free and that nobody waits for.
 const std::string_view lua_plain_enter_free = R"lua(
 if call('EXISTS', raw, held, wait) == 0 then
-  local e = {access = 'x', permits = ARGV[8], ttl = ARGV[10], count = ARGV[11], hex = ARGV[5], who = ARGV[13]}
-  changing()
-  local first = draw(tonumber(e.count))
-  call('SET', raw, ARGV[4], 'PX', e.ttl)
-  call('HSET', held, ARGV[4], compose(e, first))
-  call('PEXPIRE', held, text(e.ttl + 60000))
-  return {1, text(first), tonumber(e.count), tonumber(e.ttl), text(us)}
+  -- Before the first write: without the right to tell of it nothing is written.
+  call('PUBLISH', 'holdfast_event', raw)
+  local ttl, n = string.match(flags, ' (%d+) (%d+)')
+  @draw
+  call('SET', raw, owner, 'PX', ttl)
+  call('HSET', held, owner, first .. ' ' .. now .. ' ' .. flags)
+  call('PEXPIRE', held, ttl + 60000)
+  return {1, first, n, ttl, now}
 end
 )lua";
 
 const std::string_view lua_plain_enter = R"lua(
-local owner = ARGV[4]
-local e = {access = 'x', permits = ARGV[8], ttl = ARGV[10], count = ARGV[11], hex = ARGV[5], who = ARGV[13]}
-local now = call('TYPE', raw).ok
-if now ~= 'none' and now ~= 'string' then return {2, 'x'} end
+local e = parse('0 0 ' .. flags)
+local use = call('TYPE', raw).ok
+if use ~= 'none' and use ~= 'string' then return {2, 'x'} end
 
 local left = holding(owner)
 if left then
   local stored = call('HGET', held, owner)
-  local before = stored and parse(stored)
-  if before then return {1, before.first, tonumber(before.count), left, text(us)} end
+  local known = stored and parse(stored)
+  if known then return {1, known.first, known.count, left, now} end
   -- The lock is ours but nothing is known of it: draw again, never the same token twice.
-  local first = draw(tonumber(e.count))
+  draw(e.count)
   call('HSET', held, owner, compose(e, first))
   keep(held, left + 60000)
-  return {1, text(first), tonumber(e.count), left, text(us)}
+  return {1, first, e.count, left, now}
 end
-if now == 'none' then call('DEL', held) end
+if use == 'none' then call('DEL', held) end
 
 local stored = call('HGET', wait, owner)
 local queued = stored and parse(stored)
-if queued then call('HSET', wait, owner, compose(e, ms, queued.since)) end
+if queued then call('HSET', wait, owner, compose(e, now, queued.since)) end
 local gap = left_to_others()
 if not gap then
-  local first = pass_on(owner)
-  if not first and call('EXISTS', raw) == 0 then first = grant(owner, e) end
-  if first then
+  local mine = pass_on(owner)
+  if not mine and call('EXISTS', raw) == 0 then mine = grant(owner, e) end
+  if mine then
     changed()
-    return {1, text(first), tonumber(e.count), tonumber(e.ttl), text(us)}
+    return {1, mine, e.count, e.ttl, now}
   end
 end
-local rank = ARGV[12] == '1' and get_in_line(owner, e) or 0
+local rank = string.sub(flags, 5, 5) == '1' and get_in_line(owner, e) or 0
 local foreign = not gap and call('HEXISTS', held, holder() or '') == 0 and 1 or 0
-return {0, gap or call('PTTL', raw), rank, foreign, text(us)}
+return {0, gap or call('PTTL', raw), rank, foreign, now}
 )lua";
 
 // The end of a lock none of ours waits for.
 const std::string_view lua_plain_leave_alone = R"lua(
-local ended = redis.pcall('GET', raw) == ARGV[4]
+local ended = redis.pcall('GET', raw) == owner
 if ended then
   call('DEL', raw)
-  call('HDEL', held, ARGV[4])
-  changed()
+  call('HDEL', held, owner)
+  redis.pcall('PUBLISH', 'holdfast_event', raw)
   if call('EXISTS', wait) == 0 then return 1 end
 end
 )lua";
 
 const std::string_view lua_plain_leave = R"lua(
-local owner = ARGV[4]
 if ended then
   -- Others ask again and again and are not seen to wait: once a second it is left to them for a moment.
   local head = call('ZRANGE', line, 0, 0)[1]

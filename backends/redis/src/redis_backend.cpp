@@ -14,9 +14,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-std::string milliseconds(std::chrono::nanoseconds time) {
-  return std::to_string(std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::milliseconds>(time).count()));
+std::chrono::milliseconds whole_milliseconds(std::chrono::nanoseconds time) {
+  return std::max(1ms, std::chrono::duration_cast<std::chrono::milliseconds>(time));
 }
+
+std::string milliseconds(std::chrono::nanoseconds time) { return std::to_string(whole_milliseconds(time).count()); }
 
 /// pid, host and client name as entries keep them: tabs are what separates them.
 std::string describe(const spi::identity& who) {
@@ -109,20 +111,15 @@ std::string redis_backend::identity() const {
 
 std::string redis_backend::owner(const spi::claim& c) const { return owner_of(uuid_, c.id); }
 
-redis_backend::words redis_backend::arguments(spi::kind k, const std::string& name) const {
-  std::string counter(1, static_cast<char>(where_.tokens));
-  if (courier_.nodes()) {
-    if (pubsub_ != publishing::sharded) counter += " PUBLISH";
-    if (pubsub_ != publishing::plain) counter += " SPUBLISH";
-  }
-  return {std::string(1, letter(k)), tag_of(name), std::move(counter)};
+/// What every script is told first; see script_text.hpp.
+std::string redis_backend::flags(spi::kind k) const {
+  char ways = 'n';
+  if (courier_.nodes()) ways = pubsub_ == publishing::both ? 'b' : pubsub_ == publishing::sharded ? 's' : 'p';
+  return {letter(k), static_cast<char>(where_.tokens), ways};
 }
 
 redis_backend::words redis_backend::claim_arguments(const spi::claim& c) const {
-  words all = arguments(c.kind, c.name);
-  all.push_back(owner(c));
-  all.push_back(c.id.hex());
-  return all;
+  return {flags(c.kind), owner(c), c.id.hex()};
 }
 
 /// A request is given up after request_timeout and sent again soon after: ten times that is ample.
@@ -133,20 +130,19 @@ std::string redis_backend::memory() const {
 redis_backend::words redis_backend::entry_arguments(const spi::entry_request& request, std::uint64_t place,
                                                     const std::string& who_asks, bool queue) const {
   const spi::claim& c = request.claim;
-  words all = arguments(c.kind, c.name);
-  all.reserve(14);
-  all.push_back(who_asks);
-  all.push_back(c.id.hex());
-  all.emplace_back(c.access == spi::access::exclusive ? "x" : "s");
-  all.emplace_back(c.order == ordering::fifo ? "f" : "a");
-  all.push_back(std::to_string(c.permits));
-  all.push_back(std::to_string(c.limit));
-  all.push_back(milliseconds(c.ttl));
-  all.push_back(std::to_string(std::max<std::uint32_t>(1, request.tokens)));
-  all.emplace_back(queue ? "1" : "0");
-  all.push_back(who_);
-  all.push_back(memory());
+  // As the server keeps it and inspect reads it; see compose() in the prelude.
+  std::string told = flags(c.kind);
+  told += c.order == ordering::fifo ? 'f' : 'a';
+  told += queue ? "1 " : "0 ";
+  told += milliseconds(c.ttl) + " " + std::to_string(std::max<std::uint32_t>(1, request.tokens));
+  told += c.access == spi::access::exclusive ? " x " : " s ";
+  told += std::to_string(c.permits) + " " + c.id.hex() + "\t" + who_;
+  words all{std::move(told), who_asks};
+  if (c.kind == spi::kind::mutex && place == no_place) return all;
   all.push_back(place == no_place ? std::string() : std::to_string(place));
+  if (c.kind == spi::kind::mutex) return all;
+  all.push_back(std::to_string(c.limit));
+  all.push_back(memory());
   return all;
 }
 
@@ -177,8 +173,8 @@ void redis_backend::enter_at(const spi::entry_request& request, std::uint64_t pl
   // it is not, the claim gets in line with its next look, as soon as we listen.
   tickets_.open(who, public_channel(c.kind, c.name), c.kind);
   enter_now(request, place, false, [this, c, who = std::move(who), done = std::move(done)](auto first) mutable {
-    if (first && std::holds_alternative<spi::granted>(*first)) {
-      tickets_.settle(who);
+    if (const auto* grant = first ? std::get_if<spi::granted>(&*first) : nullptr) {
+      tickets_.settle(who, grant->first_token);
     } else if (first) {
       listen(subjects_of(c), [this, who](const result<void>& subscribed) { heard(who, subscribed); });
     }
@@ -203,10 +199,11 @@ void redis_backend::enter_now(const spi::entry_request& request, std::uint64_t p
           return done(said.error());
         }
         auto outcome = settle(request, *said, sent);
-        const bool waits = outcome && std::holds_alternative<spi::busy>(*outcome);
+        const auto* grant = outcome ? std::get_if<spi::granted>(&*outcome) : nullptr;
+        const bool waits = outcome && grant == nullptr;
         if (queue && waits && layout_.others_publish() && said->at(3).integer() == 1) hear_others(request.claim, who);
         if (!outcome) tickets_.close(who);
-        if (outcome && !waits) tickets_.settle(who);
+        if (grant != nullptr) tickets_.settle(who, grant->first_token);
         if (queue && !waits) {
           hush(public_channel(request.claim.kind, request.claim.name));
           if (const auto own = own_subject(request.claim)) ears_->ignore(*own);
@@ -218,6 +215,11 @@ void redis_backend::enter_now(const spi::entry_request& request, std::uint64_t p
 result<spi::entry_result> redis_backend::settle(const spi::entry_request& request, const reply& said,
                                                 spi::time_point sent) {
   const spi::claim& c = request.claim;
+  if (said.what() == reply::type::text) {
+    const auto now = said.unsigned_integer();
+    clock_.note(now, sent);
+    return spi::entry_result(spi::granted{fencing_token(now), 1, sent + whole_milliseconds(c.ttl)});
+  }
   switch (said.at(0).integer()) {
     case 1: {
       if (said.size() < 5) break;
@@ -287,30 +289,34 @@ void redis_backend::on_grant(std::string_view letter) {
   const std::string who(word(letter));
   spi::granted grant;
   grant.first_token = fencing_token(number(word(letter)));
+  const auto since = number(word(letter));
+  const auto kind = word(letter).substr(0, 1);
+  grant.expires = clock_.when(since, engine_.now()) + std::chrono::milliseconds(number(word(letter)));
   grant.tokens = static_cast<std::uint32_t>(number(word(letter)));
-  const auto ttl = std::chrono::milliseconds(number(word(letter)));
-  grant.expires = clock_.when(number(word(letter)), engine_.now()) + ttl;
   // What must have witnesses is looked for by who waits for it, and found: its look is what asks them. And the time of
   // a letter is its node's, and only that of a single server is known here: who is in line at a cluster looks.
   // In a quorum a letter may be older than what was asked since: only an answer is a vote.
   const bool looks = witnesses_ || courier_.nodes() || where_.tokens == token_source::quorum;
   if (tickets_.wake(who, looks ? spi::wake(spi::look_again{}) : spi::wake(grant))) return;
   // Whom it is for has given up meanwhile, or was never here.
-  const auto kind = word(letter);
-  const auto hex = word(letter);
+  word(letter);  // access
   spi::claim unwanted;
+  unwanted.permits = static_cast<std::uint32_t>(number(word(letter)));
+  const auto hex = letter.substr(0, letter.find('\t'));
   unwanted.kind = kind_of(kind.empty() ? '?' : kind.front()).value_or(spi::kind::latch);
   if (unwanted.kind == spi::kind::latch || hex.size() != 32) return;
   unwanted.id = id_of(hex);
-  unwanted.permits = static_cast<std::uint32_t>(number(word(letter)));
-  unwanted.name = layout_.name_of(letter).value_or("");
+  unwanted.name = layout_.name_of(letter.substr(letter.rfind('\t') + 1)).value_or("");
   leave(unwanted, spi::caller::must_not_block, [](const result<bool>&) {});
 }
 
 void redis_backend::leave(const spi::claim& ours, spi::caller from, spi::completion<bool> done) {
-  auto arguments = claim_arguments(ours);
-  std::string who = arguments[3];
-  arguments.push_back(std::to_string(ours.permits));
+  std::string who = owner(ours);
+  words arguments{flags(ours.kind), who};
+  if (ours.kind != spi::kind::mutex) {
+    arguments.push_back(ours.id.hex());
+    arguments.push_back(std::to_string(ours.permits));
+  }
   run(layout_.run().leave, layout_.keys(ours.name), std::move(arguments), from,
       [this, who = std::move(who), own = own_subject(ours), channel = public_channel(ours.kind, ours.name),
        done = std::move(done)](result<reply> said) mutable {
@@ -325,7 +331,7 @@ void redis_backend::leave(const spi::claim& ours, spi::caller from, spi::complet
 
 void redis_backend::yield(const spi::claim& held, std::uint64_t place, spi::completion<bool> done) {
   auto arguments = claim_arguments(held);
-  const std::string who = arguments[3];
+  const std::string who = arguments[1];
   arguments.push_back(std::to_string(place));
   // It may be handed back before the answer is here.
   tickets_.open(who, public_channel(held.kind, held.name), held.kind);
@@ -374,17 +380,6 @@ void redis_backend::raise(const spi::claim& held, fencing_token floor, spi::call
         if (!said) return done(said.error());
         if (said->integer() < 0) return done(failure{errc::lost, "the store does not know this lease any more"});
         done(true);
-      });
-}
-
-void redis_backend::evict(const std::string& name, spi::completion<bool> done) {
-  if (const auto why = refusal(spi::kind::mutex, name)) return done(*why);
-  run(layout_.run().evict, layout_.keys(name), arguments(spi::kind::mutex, name), spi::caller::must_not_block,
-      [name, done = std::move(done)](result<reply> said) mutable {
-        if (!said) return done(said.error());
-        if (said->integer() < 0)
-          return done(failure{errc::rejected, "'" + name + "' is a key that is no lock: it is left alone"});
-        done(said->integer() == 1);
       });
 }
 

@@ -72,7 +72,7 @@ class redis_backend final : public spi::backend {
 
   void follow_master();
   std::string owner(const spi::claim& c) const;
-  words arguments(spi::kind k, const std::string& name) const;
+  std::string flags(spi::kind k) const;
   words claim_arguments(const spi::claim& c) const;
   std::string memory() const;  // how long the server is to remember an answer
   words entry_arguments(const spi::entry_request& request, std::uint64_t place, const std::string& who_asks,

@@ -93,8 +93,7 @@ void redis_backend::renew_from(const std::vector<spi::claim>& held, spi::caller 
     if (c.kind == spi::kind::mutex) {
       if (!together(c)) flush();
       mutexes.push_back(i);
-      const auto all = layout_.keys(c.name);
-      keys.insert(keys.end(), all.begin(), all.begin() + 2);
+      for (auto& key : layout_.renewed_keys(c.name)) keys.push_back(std::move(key));
       owners.push_back(owner(c));
       owners.push_back(milliseconds(c));
       if (mutexes.size() == renewed_at_once) flush();
@@ -116,11 +115,7 @@ void redis_backend::renew_from(const std::vector<spi::claim>& held, spi::caller 
 
 void redis_backend::count(const spi::count_request& request, spi::caller from, spi::completion<spi::count_reply> done) {
   if (const auto why = refusal(request.kind, request.name)) return done(*why);
-  auto args = arguments(request.kind, request.name);
-  args.push_back(request.id.hex());
-  args.emplace_back(word_of(request.what));
-  args.push_back(std::to_string(request.amount));
-  args.push_back(memory());
+  words args{flags(request.kind), request.id.hex(), word_of(request.what), std::to_string(request.amount), memory()};
   run(layout_.run().count, layout_.keys(request.name), std::move(args), from,
       [name = request.name, kind = request.kind, done = std::move(done)](result<reply> said) mutable {
         if (!said) return done(said.error());

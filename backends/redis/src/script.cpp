@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
 
 namespace holdfast::redis {
 
@@ -42,18 +43,28 @@ void digest(block& state, const unsigned char* chunk) {
   state = {state[0] + a, state[1] + b, state[2] + c, state[3] + d, state[4] + e};
 }
 
-script joined(std::initializer_list<std::string_view> parts) {
+/// With every @word replaced by the text it stands for.
+std::string expanded(std::string_view part) {
+  static constexpr std::pair<std::string_view, const std::string_view&> pieces[] = {
+      {"@draw", lua_draw}, {"@seat", lua_seat}, {"@move_up", lua_move_up}};
+  std::string whole(part);
+  for (const auto& [word, text] : pieces)
+    for (auto at = whole.find(word); at != whole.npos; at = whole.find(word)) whole.replace(at, word.size(), text);
+  return whole;
+}
+
+script of(std::initializer_list<std::string_view> parts) {
   std::string whole;
-  for (const auto part : parts) whole += part;
+  for (const auto part : parts) whole += expanded(part);
   return script(std::move(whole));
 }
 
-script with_prelude(std::string_view body, std::string_view usual_case = {}) {
-  return joined({lua_head, usual_case, lua_line, lua_prelude, body});
+script with_prelude(std::string_view body) {
+  return of({lua_head, lua_clock, lua_turns, lua_keys, lua_line, lua_prelude, body});
 }
 
 script plain(std::string_view body, std::string_view usual_case = {}) {
-  return joined({lua_head, usual_case, lua_line, lua_plain_prelude, body});
+  return of({lua_plain_head, lua_clock, usual_case, lua_line, lua_plain_prelude, body});
 }
 
 /// For what a layout has not: nobody asks for it.
@@ -100,18 +111,19 @@ std::string script::command(std::string_view verb, std::string_view what, const 
 
 const scripts& scripts::all() {
   // Never destroyed: a client that lives in a global outlives what is made after it.
-  static const scripts& every = *new scripts{with_prelude(lua_enter, lua_enter_free),
-                                             with_prelude(lua_leave, lua_leave_alone),
-                                             with_prelude(lua_renew),
-                                             joined({lua_owns, lua_renew_mutexes}),
-                                             with_prelude(lua_yield),
-                                             with_prelude(lua_convert),
-                                             with_prelude(lua_raise),
-                                             with_prelude(lua_count),
-                                             script(std::string(lua_exchange_cell)),
-                                             script(std::string(lua_admit)),
-                                             with_prelude(lua_describe),
-                                             with_prelude(lua_evict)};
+  static const scripts& every = *new scripts{
+      of({lua_head, lua_clock, lua_turns, lua_enter_mutex, lua_keys, lua_line, lua_prelude, lua_enter}),
+      of({lua_head, lua_leave_alone, lua_clock, lua_turns, lua_hand_over, lua_keys, lua_line, lua_prelude, lua_leave}),
+      with_prelude(lua_renew),
+      of({lua_owns, lua_renew_mutexes}),
+      with_prelude(lua_yield),
+      with_prelude(lua_convert),
+      with_prelude(lua_raise),
+      with_prelude(lua_count),
+      of({lua_exchange_cell}),
+      of({lua_admit}),
+      with_prelude(lua_describe),
+      with_prelude(lua_evict)};
   return every;
 }
 
@@ -119,13 +131,13 @@ const scripts& scripts::of_plain_layout() {
   static const scripts& every = *new scripts{plain(lua_plain_enter, lua_plain_enter_free),
                                              plain(lua_plain_leave, lua_plain_leave_alone),
                                              none(),
-                                             joined({lua_plain_owns, lua_renew_mutexes}),
+                                             of({lua_plain_owns, lua_renew_mutexes}),
                                              none(),
                                              none(),
                                              plain(lua_raise),
                                              none(),
-                                             script(std::string(lua_exchange_cell)),
-                                             script(std::string(lua_admit)),
+                                             of({lua_exchange_cell}),
+                                             of({lua_admit}),
                                              plain(lua_plain_describe),
                                              plain(lua_plain_evict)};
   return every;

@@ -11,9 +11,10 @@ class script {
  public:
   explicit script(std::string body);
 
+  const std::string& text() const noexcept { return body_; }
+
   /// The command that runs it, by its hash or, for a server that does not know it yet, with its text.
   std::string by_hash(const std::vector<std::string>& keys, const std::vector<std::string>& arguments) const;
-  const std::string& text() const noexcept { return body_; }
   std::string by_text(const std::vector<std::string>& keys, const std::vector<std::string>& arguments) const;
 
  private:

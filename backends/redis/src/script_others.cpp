@@ -2,10 +2,10 @@
 
 namespace holdfast::redis {
 
-// 4 hex id of the request, 5 op, 6 amount, 7 how long to remember the answer in ms. {1 or 0 done, value}; {2, kind}: in
+// 2 hex id of the request, 3 op, 4 amount, 5 how long to remember the answer in ms. {1 or 0 done, value}; {2, kind}: in
 // use as that; {4}: does not fit in 64 bits.
 const std::string_view lua_count = R"lua(
-local hex, op, amount = ARGV[4], ARGV[5], ARGV[6]
+local hex, op, amount = ARGV[2], ARGV[3], ARGV[4]
 if op ~= 'get' then
   local before = call('GET', done(hex))
   if before then
@@ -13,12 +13,12 @@ if op ~= 'get' then
     if was then return {tonumber(was), value} end
   end
 end
-local now = present()
-if now == 'i' then
+local use = present()
+if use == 'i' then
   if op ~= 'get' then call('DEL', raw, mark) end
-  now = nil
+  use = nil
 end
-if now and now ~= kind and not (now == '?' and kind ~= 'p') then return {2, now} end
+if use and use ~= kind and not (use == '?' and kind ~= 'p') then return {2, use} end
 
 local value = call('TYPE', raw).ok == 'string' and call('GET', raw) or nil
 if op == 'get' then return {1, value or '0'} end
@@ -42,7 +42,7 @@ elseif op == 'drain' and value then
   if tonumber(value) > 0 then call('SET', raw, 0) else value = '0' end
 end
 local after = op == 'drain' and (value or '0') or call('GET', raw) or '0'
-call('SET', done(hex), 'r' .. did .. ' ' .. after, 'PX', ARGV[7])
+call('SET', done(hex), 'r' .. did .. ' ' .. after, 'PX', ARGV[5])
 -- Whoever else takes the number away leaves the mark: it ends by itself, a day after its last use.
 if call('EXISTS', raw) == 1 then call('SET', mark, kind, 'PX', 86400000) end
 grown = op == 'set' or op == 'add'
@@ -82,7 +82,7 @@ kind = present()
 if not kind or kind == 'x' then return nil end
 local holders, waiters = {}, {}
 local function add(owner, left, access)
-  for _, part in ipairs({owner, call('HGET', held, owner) or '', left, access}) do holders[#holders + 1] = part end
+  for _, part in ipairs({owner, entry(owner) or '', left, access}) do holders[#holders + 1] = part end
 end
 if kind == 'm' then
   if call('EXISTS', raw) == 1 then
@@ -138,7 +138,7 @@ elseif kind == 'p' then
 end
 if #owners == 0 then return 0 end
 for _, owner in ipairs(owners) do
-  local stored = call('HGET', held, owner)
+  local stored = entry(owner)
   local e = stored and parse(stored)
   if e then publish(client_of(owner), 'e ' .. e.hex) end
 end

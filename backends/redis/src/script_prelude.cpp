@@ -2,100 +2,71 @@
 
 namespace holdfast::redis {
 
-// What every script begins with. A script that finds the usual case answers it before the functions of the prelude are
-// made: that costs the server more than the commands do.
-const std::string_view lua_head = R"lua(
-local raw, held, wait, line, token, list, due, slots, mark = unpack(KEYS)
-local kind, tag, counter, ways = ARGV[1], ARGV[2], string.sub(ARGV[3], 1, 1), string.sub(ARGV[3], 3)
-local call = redis.call
-local clock = call('TIME')
-local us = clock[1] * 1000000 + clock[2]
+// Keys that the usual cases of a mutex need not know.
+const std::string_view lua_keys = R"lua(
+local held, slots, mark = 'holdfast_held' .. own, tag .. ':timeout', 'holdfast_kind' .. own
+local line, due = 'holdfast_line' .. own, 'redisson_lock_timeout:' .. tag
+)lua";
+
+// What every layout has: our line, and how those in it are told.
+const std::string_view lua_line = R"lua(
+local us = tonumber(now)
 local ms = math.floor(us / 1000)
 
-local function text(n) return string.format('%.0f', n) end
+local function text(n) return string.format('%d', n) end
 
 -- What was written stands, though a user without the right to a channel tells nobody.
 local function publish(where, what) redis.pcall('PUBLISH', where, what) end
 -- The same on a channel of Redisson's.
 local function announce(where, what)
-  if ways == '' then return publish(where, what) end
-  for way in string.gmatch(ways, '%u+') do redis.pcall(way, where, what) end
+  if ways ~= 's' then publish(where, what) end
+  if ways == 's' or ways == 'b' then redis.pcall('SPUBLISH', where, what) end
 end
 local function changed() publish('holdfast_event', raw) end
--- The same before the first write: without the right nothing is written.
-local function changing() call('PUBLISH', 'holdfast_event', raw) end
 
--- An entry of held or wait: kind access permits ttl tokens since first-token hex <tab> who. One that waits has in place
--- of a token when it was last heard of, in ms.
-local function compose(e, first, since)
-  local words = {kind, e.access, e.permits, e.ttl, e.count, since or text(ms), text(first), e.hex}
-  return table.concat(words, ' ') .. '\t' .. e.who
-end
-
--- The first of n tokens: greater than every one before, and no less than the clock, so that a server which has lost its
--- data goes on above. (A quorum's clock ticks 15 times a second, so that its servers mostly draw the same.) The key of
--- an idle name may expire, but never one that counts for Redisson too: it has no end.
-local function draw(n)
-  if counter == 'r' then
-    local last = call('INCRBY', token, n)
-    call('PERSIST', token)
-    return last - n + 1
-  end
-  local last = tonumber(call('GET', token))
-  local first = us
-  if counter == 'q' then first = math.ceil(us / 65536) * 65536 end
-  if last and last >= first then first = last + 1 end
-  if last and call('PTTL', token) == -1 then
-    call('SET', token, text(first + n - 1), 'KEEPTTL')
-  else
-    call('SET', token, text(first + n - 1), 'PX', text(86400000 + (first + n - us) / 1000))
-  end
-  return first
-end
-)lua";
-
-// What every layout has: our line, and how those in it are told.
-const std::string_view lua_line = R"lua(
 local function listeners(where) return call('PUBSUB', 'NUMSUB', where)[2] end
 local function client_of(owner) return 'holdfast_client:' .. string.sub(owner, 1, 36) end
 -- Is the client connected? To a node of a cluster it says so by a channel of its own, as it may hear its letters at
 -- another.
 local function present_at(owner)
-  if ways == '' then return listeners(client_of(owner)) > 0 end
+  if ways == 'n' then return listeners(client_of(owner)) > 0 end
   return listeners('holdfast_here:' .. string.sub(owner, 1, 36)) > 0
 end
 
 local function keep(key, ttl)
-  if call('PTTL', key) < ttl then call('PEXPIRE', key, text(ttl)) end
+  if call('PTTL', key) < ttl then call('PEXPIRE', key, ttl) end
 end
 
--- See compose().
+-- An entry of held or wait: first-token since, then what its owner tells of itself: flags ttl tokens access permits
+-- hex <tab> who. One that waits has in place of a token when it was last heard of. Times are in microseconds.
+local function compose(e, begin, since) return begin .. ' ' .. (since or now) .. ' ' .. e.told end
 local function parse(stored)
   local e = {}
-  e.kind, e.access, e.permits, e.ttl, e.count, e.since, e.first, e.hex, e.who =
-    string.match(stored, '^(%a) (%a) (%d+) (%d+) (%d+) (%d+) (%d+) (%x+)\t(.*)$')
-  return e.kind and e
+  e.first, e.since, e.told, e.kind, e.ttl, e.count, e.access, e.permits, e.hex =
+    string.match(stored, '^(%d+) (%d+) ((%a)%S+ (%d+) (%d+) (%a) (%d+) (%x+)\t.*)$')
+  return e.first and e
+end
+
+local function draw(n)
+  @draw
+  return first
 end
 
 -- Is who waits still there? Its client listens, unless the host is gone without a word; and it looks every 15 seconds,
 -- unless it stands still.
-local function waits(owner, e) return ms - e.first < 45000 and present_at(owner) end
+local function waits(owner, e) return us - e.first < 45000000 and present_at(owner) end
 
-local function hand(owner, e, first)
-  local letter = {'g', owner, text(first), e.count, e.ttl, text(us), kind, e.hex, e.permits, raw}
-  publish(client_of(owner), table.concat(letter, ' '))
+local function hand(owner, begin, told)
+  publish(client_of(owner), 'g ' .. owner .. ' ' .. begin .. ' ' .. now .. ' ' .. told .. '\t' .. raw)
 end
 
 -- A place in line, if it has none: the one that is wanted, or at the end. Its rank.
 local function get_in_line(owner, e, place)
   local rank = call('ZRANK', line, owner)
   if not rank then
-    if not place or place == '' then
-      local last = call('ZRANGE', line, -1, -1, 'WITHSCORES')[2]
-      place = text(math.max(us, (tonumber(last) or 0) + 1))
-    end
+    if not place or place == '' then place = now end
     call('ZADD', line, place, owner)
-    call('HSET', wait, owner, compose(e, ms))
+    call('HSET', wait, owner, compose(e, now))
     changed()
     rank = call('ZRANK', line, owner)
   end
@@ -121,8 +92,11 @@ end
 const std::string_view lua_prelude = R"lua(
 local grown = false  -- permits came back
 local only_look = false  -- nothing may be written
-local remember = 60000  -- how long an answer is kept for a request that is sent again
-local fair_wait = 300000  -- Redisson's fairLockWaitTimeout
+local remember = '60000'  -- how long an answer is kept for a request that is sent again
+
+local function seat(who, ttl, told)
+  @seat
+end
 
 local function channel()
   if kind == 'm' then return 'redisson_lock__channel:' .. tag end
@@ -131,13 +105,16 @@ local function channel()
   return 'redisson_sc:' .. tag
 end
 
--- A node of a cluster knows those who listen at it: of plain channels there may be more elsewhere.
-local function others_listen()
-  if ways == '' then return listeners(channel()) > 0 end
-  return ways ~= 'SPUBLISH' or call('PUBSUB', 'SHARDNUMSUB', channel())[2] > 0
-end
 local function reader(owner) return tag .. ':' .. owner .. ':rwlock_timeout:' end
 local function done(hex) return 'holdfast_done:' .. tag .. ':' .. hex end
+
+-- What is known of who holds it.
+local function entry(owner)
+  if kind ~= 'm' then return call('HGET', held, owner) end
+  local stored = call('GET', last)
+  local at = stored and string.find(stored, ' ', 38, true)
+  return at and string.sub(stored, 38, at - 1) == owner and string.sub(stored, at + 1)
+end
 
 -- The ids of a claim's permits. The claim's own id makes them, so that sent again they are the same.
 local function slot_ids(hex, n)
@@ -153,14 +130,15 @@ local function grant(owner, e)
   local ttl, n = tonumber(e.ttl), tonumber(e.permits)
   if kind == 'c' or kind == 'l' then
     if kind == 'c' then call('DECRBY', raw, n) end
-    call('SET', done(e.hex), 'g' .. e.permits, 'PX', text(remember))
-    return 0
+    call('SET', done(e.hex), 'g' .. e.permits, 'PX', remember)
+    return '0'
   end
-  local first = draw(tonumber(e.count))
+  draw(e.count)
   if kind == 'm' then
-    call('HSET', raw, owner, 1)
-    call('PEXPIRE', raw, e.ttl)
-  elseif kind == 'p' then
+    seat(owner, e.ttl, e.told)
+    return first
+  end
+  if kind == 'p' then
     call('DECRBY', raw, n)
     for _, id in ipairs(slot_ids(e.hex, n)) do call('ZADD', slots, text(ms + ttl), id) end
   elseif e.access == 'x' then
@@ -351,17 +329,26 @@ local function admit(self)
     if e and head == self then
       mine = grant(head, e)
     elseif e and kind ~= 'c' and waits(head, e) then
-      hand(head, e, grant(head, e))
+      hand(head, grant(head, e), e.told)
     end
   end
 end
 
-local function take_turn(owner, e)
+-- What those in the fair queue have not moved up yet.
+local function settle()
+  local beside = call('GET', last)
+  local owed = beside and tonumber(string.sub(beside, 36, 37)) or 0
+  if owed == 0 then return end
+  @move_up
+  call('SETRANGE', last, 35, '00')
+end
+local function take_turn(who, e)
   call('LPOP', list)
-  call('ZREM', due, owner)
-  call('HDEL', wait, owner)
-  for _, other in ipairs(call('ZRANGE', due, 0, -1)) do call('ZINCRBY', due, -fair_wait, other) end
-  return grant(owner, e)
+  call('ZREM', due, who)
+  call('HDEL', wait, who)
+  local owed = 1
+  @move_up
+  return grant(who, e)
 end
 local function admit_fair(self)
   while call('EXISTS', raw) == 0 do
@@ -376,7 +363,7 @@ local function admit_fair(self)
     end
     if head == self then return take_turn(head, e) end
     if waits(head, e) then
-      hand(head, e, take_turn(head, e))
+      hand(head, take_turn(head, e), e.told)
     else
       give_up(head)
     end
@@ -387,7 +374,10 @@ end
 -- our own clients that our line was served already.)
 local function pass_on(message, self)
   local mine
-  if kind == 'm' and call('EXISTS', list) == 1 then mine = admit_fair(self) end
+  if kind == 'm' and call('EXISTS', list) == 1 then
+    settle()
+    mine = admit_fair(self)
+  end
   if call('EXISTS', line) == 1 then mine = admit(self) or mine end
   if kind == 'p' or kind == 'c' then
     local left = grown and call('GET', raw)

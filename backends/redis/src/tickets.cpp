@@ -1,5 +1,6 @@
 #include "tickets.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::redis {
@@ -9,6 +10,7 @@ void tickets::open(const std::string& owner, const std::string& channel, spi::ki
   auto [at, fresh] = all_.try_emplace(owner);
   if (!fresh) return;
   at->second.number = ++last_;
+  if (const auto before = inside_.find(owner); before != inside_.end()) at->second.had = before->second;
   at->second.channel = channel;
   at->second.lasts = kind != spi::kind::semaphore && kind != spi::kind::latch;
   channels_[channel].line.emplace(last_, owner);
@@ -22,19 +24,19 @@ void tickets::erase(place at) {
   all_.erase(at);
 }
 
-void tickets::move_in(place at) {
-  if (at->second.lasts) inside_.insert(at->first);
+void tickets::move_in(place at, fencing_token token) {
+  if (at->second.lasts) inside_.insert_or_assign(at->first, std::max(token, at->second.had));
   erase(at);
 }
 
-void tickets::settle(const std::string& owner) {
+void tickets::settle(const std::string& owner, fencing_token token) {
   spi::completion<spi::wake> watch;
   {
     const std::lock_guard lock(mutex_);
     const auto found = all_.find(owner);
     if (found == all_.end()) return;
     watch = std::move(found->second.watch);
-    move_in(found);
+    move_in(found, token);
   }
   if (watch) watch(spi::wake(spi::look_again{}));
 }
@@ -62,9 +64,8 @@ void tickets::watch(const std::string& owner, spi::completion<spi::wake> done) {
       now = spi::wake(spi::look_again{});
     } else if (found->second.woken) {
       now = *found->second.woken;
-      const bool ends = std::holds_alternative<spi::granted>(*found->second.woken);
-      found->second.woken.reset();
-      if (ends) move_in(found);
+      const auto woken = *std::exchange(found->second.woken, std::nullopt);
+      if (const auto* grant = std::get_if<spi::granted>(&woken)) move_in(found, grant->first_token);
     } else if (found->second.refused) {
       now = *found->second.refused;
     } else {
@@ -81,11 +82,14 @@ bool tickets::wake(const std::string& owner, spi::wake why) {
     const std::lock_guard lock(mutex_);
     const auto found = all_.find(owner);
     if (found == all_.end()) return inside_.contains(owner);
+    const auto* grant = std::get_if<spi::granted>(&why);
+    if (grant != nullptr && found->second.had != fencing_token() && grant->first_token <= found->second.had)
+      return true;
     watch = std::move(found->second.watch);
     // A grant is not taken back by a doubt that comes after it.
     const bool keeps_grant = found->second.woken && std::holds_alternative<spi::granted>(*found->second.woken);
     if (!watch && !keeps_grant) found->second.woken = why;
-    if (watch && std::holds_alternative<spi::granted>(why)) move_in(found);
+    if (watch && grant != nullptr) move_in(found, grant->first_token);
   }
   if (watch) watch(why);
   return true;

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace holdfast::redis {
@@ -25,11 +24,12 @@ class tickets {
   /// The claim is over, or gives up.
   void close(const std::string& owner);
   /// The claim was granted by an answer: it is not in line any more.
-  void settle(const std::string& owner);
+  void settle(const std::string& owner, fencing_token token = {});
 
   /// Ends at once if the claim is not in line or was woken already.
   void watch(const std::string& owner, spi::completion<spi::wake> done);
-  /// A grant ends the wait: the claim is not in line any more. False: nobody here waits for it or had it.
+  /// A grant ends the wait: the claim is not in line any more. One that is no newer than what the claim has had since
+  /// is old news, overtaken by an answer. False: nobody here waits for it or had it.
   bool wake(const std::string& owner, spi::wake why);
   /// Nothing will be told of the claim: its watch ends with `why`, which refusal() then has for its next look.
   void fail(const std::string& owner, const failure& why);
@@ -49,6 +49,7 @@ class tickets {
     std::string channel;
     bool lasts = true;  // a grant of it is held until it is left
     bool needs_channel = false;
+    fencing_token had;  // what it has given up to be in line again
     std::optional<spi::wake> woken;
     std::optional<failure> refused;
     spi::completion<spi::wake> watch;
@@ -60,13 +61,13 @@ class tickets {
   };
   using place = std::unordered_map<std::string, ticket>::iterator;
 
-  void erase(place at);    // with mutex_ held
-  void move_in(place at);  // with mutex_ held
+  void erase(place at);                         // with mutex_ held
+  void move_in(place at, fencing_token token);  // with mutex_ held
 
   mutable std::mutex mutex_;
   std::uint64_t last_ = 0;
   std::unordered_map<std::string, ticket> all_;
-  std::unordered_set<std::string> inside_;  // were in line and have their grant
+  std::unordered_map<std::string, fencing_token> inside_;  // were in line and have their grant: its token
   std::map<std::string, audience, std::less<>> channels_;
 };
 

@@ -118,7 +118,7 @@ TEST(redis_bad_day, a_grant_that_nobody_wants_any_more_is_given_back) {
                   "local owner = string.sub(them, 1, 37) .. '0' "
                   "redis.call('HSET', 'late', owner, 1) "
                   "redis.call('PUBLISH', 'holdfast_client:' .. string.sub(them, 1, 36), "
-                  "'g ' .. owner .. ' 7 1 30000 1 m ' .. string.rep('0', 32) .. ' 1 late')",
+                  "'g ' .. owner .. ' 7 1 mhna1 30000 1 x 1 ' .. string.rep('0', 32) .. '\\t1\\thost\\tname\\tlate')",
                   "0"});
   EXPECT_TRUE(eventually([&] { return server.command({"EXISTS", "late"}) == ":0"; }, 5s));
 }

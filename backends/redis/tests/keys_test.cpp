@@ -11,13 +11,13 @@ namespace holdfast::redis {
 TEST(keys, stand_in_the_slot_of_the_name_as_redissons_do) {
   const auto plain = lock_keys("my");
   EXPECT_EQ(plain[0], "my");
-  EXPECT_EQ(plain[4], "redisson_lock_token:{my}");
-  EXPECT_EQ(plain[5], "redisson_lock_queue:{my}");
-  EXPECT_EQ(plain[6], "redisson_lock_timeout:{my}");
-  EXPECT_EQ(plain[7], "{my}:timeout");
+  EXPECT_EQ(plain[5], "redisson_lock_token:{my}");
+  EXPECT_EQ(plain[6], "redisson_lock_queue:{my}");
+  EXPECT_EQ(plain[7], "redisson_lock_timeout:{my}");
+  EXPECT_EQ(plain[8], "{my}:timeout");
   const auto tagged = lock_keys("a{b}c");
-  EXPECT_EQ(tagged[4], "redisson_lock_token:a{b}c");
-  EXPECT_EQ(tagged[7], "a{b}c:timeout");
+  EXPECT_EQ(tagged[5], "redisson_lock_token:a{b}c");
+  EXPECT_EQ(tagged[8], "a{b}c:timeout");
 }
 
 TEST(keys, channels_are_redissons) {

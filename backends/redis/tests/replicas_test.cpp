@@ -38,7 +38,9 @@ class replicated {
   redis_server& replica(std::size_t index) { return *replicas_.at(index); }
   std::string url(const std::string& options) const { return master.url() + "?" + options; }
   bool empty() const {
-    return master.command({"EVAL", "return #redis.call('KEYS', '*') - redis.call('EXISTS', 'redisson_lock_token:{m}')",
+    return master.command({"EVAL",
+                           "return #redis.call('KEYS', '*') - redis.call('EXISTS', 'redisson_lock_token:{m}', "
+                           "'holdfast_last:{m}')",
                            "0"}) == ":0";
   }
 

@@ -52,6 +52,19 @@ TEST(tickets, a_grant_is_news_to_nobody_only_if_nobody_waits_and_nobody_has_it) 
   EXPECT_FALSE(t.wake("s", spi::granted{})) << "what is never left is not remembered";
 }
 
+TEST(tickets, a_grant_that_was_given_up_meanwhile_is_old_news) {
+  tickets t;
+  woken w;
+  t.open("a", "c");
+  t.settle("a", fencing_token(7));
+  t.open("a", "c");  // it yields, and the letter of what it had comes late
+  t.watch("a", w.watch());
+  EXPECT_TRUE(t.wake("a", spi::granted{fencing_token(7), 1, {}}));
+  EXPECT_EQ(w.times, 0);
+  EXPECT_TRUE(t.wake("a", spi::granted{fencing_token(8), 1, {}}));
+  EXPECT_TRUE(w.granted);
+}
+
 TEST(tickets, what_cannot_be_heard_ends_the_watch_and_the_next) {
   tickets t;
   int failed = 0;

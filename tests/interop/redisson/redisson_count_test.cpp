@@ -17,7 +17,6 @@ class redisson_count : public redisson_release_test {
       all.push_back(our_contender(kind));
       commands.push_back("count " + kind.ours + " my " + kind.options);
     }
-    documented.emplace_back("holdfast_held:");  // How often ours went first: ends by itself.
     contest_.expect_exact_count(all, commands, scaled(500));
   }
 };

@@ -57,7 +57,7 @@ class redisson_test : public ::testing::Test {
       "n = n + redis.call('PUBSUB', 'NUMSUB', c)[2] end return n"};
   std::string url_options;
   std::vector<std::string> documented{
-      "redisson_lock_token:", "redisson_unlock_latch:", "holdfast_kind:", "holdfast_done:"};
+      "redisson_lock_token:", "redisson_unlock_latch:", "holdfast_kind:", "holdfast_done:", "holdfast_last:"};
 
  private:
   std::string version_;
