@@ -80,8 +80,9 @@ void link::send(std::string commands, std::vector<answer> answers, spi::caller f
   for (auto& told : answers) requests.push_back({std::move(told), blocks ? &mine : nullptr, deadline});
   if (wire_ && stale()) hang_up(broken(where_.shown(), "the server closed the connection"), lock);
   enqueue(std::move(commands), std::move(requests));
+  flush(lock);
   if (blocks) return wait(mine, lock);
-  if (wire_ && driver_ == driver::none) arm();
+  if (wire_ && driver_ == driver::none && !sent_.empty()) arm();
   guard_deadline();
 }
 
@@ -99,51 +100,71 @@ void link::enqueue(std::string commands, std::vector<request> requests) {
     out_ = std::move(bytes);
   else
     out_ += bytes;
-  flush();
 }
 
-void link::flush() {
-  while (!out_.empty()) {
-    const ssize_t sent = ::send(wire_->over.fd.get(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0 && errno == EINTR) continue;
+void link::flush(guard& lock) {
+  if (std::exchange(sending_, true)) return;
+  while (wire_ && !out_.empty()) {
+    const auto to = wire_;
+    const std::string bytes = std::exchange(out_, {});
+    lock.unlock();
+    ssize_t sent = 0;
+    do sent = ::send(to->over.fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
+    const bool broken = sent < 0 && errno != EAGAIN;
+    lock.lock();
     // A broken connection is found by whoever reads.
-    if (sent < 0 && errno != EAGAIN) return out_.clear();
-    if (sent < 0) break;
-    out_.erase(0, static_cast<std::size_t>(sent));
+    if (wire_ != to || broken) continue;
+    const std::size_t taken = sent < 0 ? 0 : static_cast<std::size_t>(sent);
+    if (taken == bytes.size()) continue;
+    out_.insert(0, bytes, taken);
+    flush_later();
+    break;
   }
-  if (out_.empty() || flush_owed_) return;
-  // The socket is full, with megabytes the server has not read yet: try again in a moment.
-  flush_owed_ = true;
+  sending_ = false;
+}
+
+/// The socket is full, with megabytes the server has not read yet: try again in a moment.
+void link::flush_later() {
+  if (std::exchange(flush_owed_, true)) return;
   engine_.at(engine_.now() + 1ms, [weak = weak_from_this()] {
     auto self = weak.lock();
     if (!self) return;
-    const guard lock(self->mutex_);
+    guard lock(self->mutex_);
     self->flush_owed_ = false;
-    if (self->wire_) self->flush();
+    self->flush(lock);
   });
 }
 
 void link::wait(seat& mine, guard& lock) {
-  seats_.push_back(&mine);
   while (mine.left != 0) {
     if (wire_ && driver_ == driver::none) {
-      drive(mine, lock);
-    } else {
-      mine.done.wait(lock);
+      driver_ = driver::caller;
+      driving_ = mine.whose;
+      mine.drives = true;
     }
+    if (!mine.drives) {
+      mine.at = seats_.insert(seats_.end(), &mine);
+      mine.waiting = true;
+      lock.unlock();
+      mine.woken.acquire();
+      if (!mine.drives) return;  // answered; others may read
+      lock.lock();
+    }
+    drive(mine, lock);
+    mine.drives = false;
   }
-  std::erase(seats_, &mine);
-  if (driver_ == driver::none) hand_over();
+  hand_over();
 }
 
 void link::drive(seat& mine, guard& lock) {
-  driver_ = driver::caller;
-  driving_ = std::this_thread::get_id();
   const auto from = wire_;
   std::array<char, 16384> chunk;
-  while (mine.left != 0 && wire_ == from) {
+  while (mine.left != 0 && from && wire_ == from) {
+    const bool alone = seats_.empty();
     lock.unlock();
-    const ssize_t got = ::recv(from->over.fd.get(), chunk.data(), chunk.size(), 0);
+    const ssize_t got = alone ? look_out_.receive(from->over.fd.get(), chunk)
+                              : ::recv(from->over.fd.get(), chunk.data(), chunk.size(), 0);
     const int error = errno;
     lock.lock();
     if (got > 0) {
@@ -160,12 +181,21 @@ void link::drive(seat& mine, guard& lock) {
   driving_ = {};
 }
 
+/// To whoever's answers come last: he reads those of all others on the way. Nobody there: to the reactor.
 void link::hand_over() {
-  if (!wire_) return;
-  if (!seats_.empty()) return seats_.front()->done.notify_one();
-  if (sent_.empty()) return;
-  arm();
-  guard_deadline();
+  if (!wire_ || driver_ != driver::none) return;
+  if (seats_.empty()) {
+    if (sent_.empty()) return;
+    arm();
+    return guard_deadline();
+  }
+  seat& next = *seats_.back();
+  seats_.pop_back();
+  next.waiting = false;
+  next.drives = true;
+  driver_ = driver::caller;
+  driving_ = next.whose;
+  next.woken.release();
 }
 
 void link::read_ready() {
@@ -182,7 +212,7 @@ void link::read_ready() {
   if (wire_ != from || !sent_.empty()) return;
   driver_ = driver::none;
   disarm();
-  if (!seats_.empty()) seats_.front()->done.notify_one();
+  hand_over();
 }
 
 void link::take_in(const std::shared_ptr<wire>& from, std::string_view bytes, guard& lock) {
@@ -191,7 +221,8 @@ void link::take_in(const std::shared_ptr<wire>& from, std::string_view bytes, gu
   if (!text) return hang_up(broken(where_.shown(), text.error().detail), lock);
   if (const auto owed = from->over.owed(); !owed.empty()) {
     out_ += owed;
-    flush();
+    flush(lock);
+    if (wire_ != from) return;
   }
   from->reader.feed(*text);
   auto replies = from->reader.take();
@@ -221,9 +252,19 @@ void link::tell(std::vector<told_reply> all, guard& lock) {
   lock.unlock();
   for (auto& one : all) one.asked.told(std::move(one.said));
   lock.lock();
+  std::vector<seat*> answered;
   for (const auto& one : all) {
-    if (one.asked.who != nullptr && --one.asked.who->left == 0) one.asked.who->done.notify_one();
+    seat* who = one.asked.who;
+    // One that reads, or is about to, looks itself.
+    if (who == nullptr || --who->left != 0 || !std::exchange(who->waiting, false)) continue;
+    seats_.erase(who->at);
+    answered.push_back(who);
   }
+  if (answered.empty()) return;
+  // Woken with nothing locked: they go on without us.
+  lock.unlock();
+  for (seat* who : answered) who->woken.release();
+  lock.lock();
 }
 
 bool link::stale() {
@@ -334,8 +375,9 @@ void link::dial_again() {
   auto parcels = std::move(unsent_);
   unsent_.clear();
   for (auto& p : parcels) enqueue(std::move(p.bytes), std::move(p.requests));
+  flush(lock);
   // Those who block take over the reading; without one the reactor does.
-  if (driver_ == driver::none) hand_over();
+  hand_over();
 }
 
 void link::give_up_waiting(guard& lock, const failure* because) {

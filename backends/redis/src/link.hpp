@@ -2,16 +2,18 @@
 
 #include "descriptor.hpp"
 #include "line.hpp"
+#include "look_out.hpp"
 #include "reply.hpp"
 #include "settings.hpp"
 
 #include <holdfast/backend.hpp>
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -22,8 +24,9 @@ namespace holdfast::redis {
 /// The connection for commands: those of all threads, one behind the other, answered in that order.
 ///
 /// Whoever may block reads the answers himself while he waits, those of others too; the reactor does when nobody waits.
-/// So a lone caller pays for one send and one recv, and no other thread wakes. A request that finds the connection gone
-/// waits for the next one; a request that was sent when it broke fails, as nobody knows what became of it.
+/// So a lone caller pays for one send and one recv, and no other thread wakes. What others say while somebody sends he
+/// sends along. A request that finds the connection gone waits for the next one; a request that was sent when it broke
+/// fails, as nobody knows what became of it.
 ///
 /// Thread safety: safe. Answers come with nothing locked.
 class link : public std::enable_shared_from_this<link> {
@@ -53,9 +56,13 @@ class link : public std::enable_shared_from_this<link> {
   void send(std::string commands, std::vector<answer> answers, spi::caller from);
 
  private:
-  struct seat {  // somebody who blocks until his answers are there
+  struct seat {  // somebody who blocks until his answers are there; on his stack
     std::size_t left = 0;
-    std::condition_variable done;
+    bool waiting = false;  // in seats_
+    bool drives = false;   // why it was woken: to read, or because all is answered
+    std::list<seat*>::iterator at;
+    std::thread::id whose = std::this_thread::get_id();
+    std::binary_semaphore woken{0};
   };
   struct request {
     answer told;
@@ -79,7 +86,8 @@ class link : public std::enable_shared_from_this<link> {
 
   void take(line made);                                               // with mutex_ held
   void enqueue(std::string commands, std::vector<request> requests);  // with mutex_ held
-  void flush();                                                       // with mutex_ held
+  void flush(guard& lock);
+  void flush_later();  // with mutex_ held
   void wait(seat& mine, guard& lock);
   void drive(seat& mine, guard& lock);
   void hand_over();  // with mutex_ held
@@ -108,14 +116,16 @@ class link : public std::enable_shared_from_this<link> {
   std::string out_;             // not yet taken by the socket
   std::deque<request> sent_;
   std::deque<parcel> unsent_;
-  std::deque<seat*> seats_;  // who blocks
+  std::list<seat*> seats_;  // who blocks and does not read, in the order of their requests
   driver driver_ = driver::none;
   std::thread::id driving_;
+  look_out look_out_;  // whoever drives
   spi::time_point last_use_;
   descriptor gate_;       // an epoll set with the socket in it while the reactor is to read
   bool watched_ = false;  // the reactor knows the gate
   bool armed_ = false;
   bool deadline_guarded_ = false;
+  bool sending_ = false;  // somebody is at it
   bool flush_owed_ = false;
   bool dialling_ = false;
   std::string moved_to_;  // said while dialling
