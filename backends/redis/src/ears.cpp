@@ -4,7 +4,11 @@
 #include "pause.hpp"
 #include "redis_error.hpp"
 
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -23,7 +27,11 @@ constexpr auto beat = 5s;
 }  // namespace
 
 ears::ears(settings where, spi::runtime& engine, callbacks tell)
-    : where_(std::move(where)), engine_(engine), tell_(std::move(tell)) {}
+    : where_(std::move(where)),
+      engine_(engine),
+      tell_(std::move(tell)),
+      gate_(::epoll_create1(EPOLL_CLOEXEC)),
+      kick_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 ears::~ears() = default;
 
@@ -104,9 +112,7 @@ void ears::dial_now() {
   reader_ = std::make_unique<reply_reader>();
   pinged_.reset();
   asked_.clear();
-  engine_.on_readable(line_->fd.get(), [weak = weak_from_this(), from = line_] {
-    if (auto self = weak.lock()) self->read_ready(from);
-  });
+  let_others_read();
   for (auto& [what, wanted] : interests_) {
     wanted.confirmed = false;
     wanted.resumed = again_;
@@ -132,12 +138,88 @@ void ears::transmit(const std::string& bytes) {
   if (!whole || bytes.empty()) ::shutdown(fd, SHUT_RDWR);
 }
 
-void ears::read_ready(const std::shared_ptr<line>& from) {
+void ears::arm() {
+  if (std::exchange(armed_, true)) return;
+  if (!std::exchange(watched_, true)) {
+    engine_.on_readable(gate_.get(), [weak = weak_from_this()] {
+      if (auto self = weak.lock()) self->read_ready();
+    });
+  }
+  epoll_event event{};
+  event.events = EPOLLIN;
+  ::epoll_ctl(gate_.get(), EPOLL_CTL_ADD, line_->fd.get(), &event);
+}
+
+void ears::disarm() {
+  if (std::exchange(armed_, false)) ::epoll_ctl(gate_.get(), EPOLL_CTL_DEL, line_->fd.get(), nullptr);
+}
+
+/// Whoever read has ended: the next one who rests takes over, or else the reactor.
+void ears::let_others_read() {
+  if (!line_ || driver_ != nullptr || reactor_reads_) return;
+  if (resting_.empty()) return arm();
+  resting_.front()->bell.release();
+}
+
+void ears::read_ready() {
+  guard lock(mutex_);
+  if (!line_ || !armed_ || driver_ != nullptr) return;
+  reactor_reads_ = true;
+  read_some(line_, lock);
+  reactor_reads_ = false;
+  if (!resting_.empty()) let_others_read();
+}
+
+void ears::pass_time(rest& mine, std::chrono::nanoseconds longest) {
+  guard lock(mutex_);
+  const auto until = engine_.now() + longest;
+  while (!mine.over && engine_.now() < until) {
+    if (line_ && driver_ == nullptr && !reactor_reads_) {
+      read_for(mine, until, lock);
+      continue;
+    }
+    const auto at = resting_.insert(resting_.end(), &mine);
+    lock.unlock();
+    static_cast<void>(mine.bell.try_acquire_for(until - engine_.now()));
+    lock.lock();
+    resting_.erase(at);
+  }
+  let_others_read();
+}
+
+void ears::rouse(rest& whose) {
+  const guard lock(mutex_);
+  whose.over = true;
+  if (driver_ != &whose) return whose.bell.release();
+  if (driving_ != std::this_thread::get_id()) ::eventfd_write(kick_.get(), 1);
+}
+
+void ears::read_for(rest& mine, spi::time_point until, guard& lock) {
+  disarm();
+  driver_ = &mine;
+  driving_ = std::this_thread::get_id();
+  const auto from = line_;
+  while (!mine.over && line_ == from) {
+    const auto left = until - engine_.now();
+    if (left <= 0ns) break;
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    const timespec longest{seconds.count(), (left - seconds).count()};
+    std::array<pollfd, 2> both{{{from->fd.get(), POLLIN, 0}, {kick_.get(), POLLIN, 0}}};
+    lock.unlock();
+    ::ppoll(both.data(), both.size(), &longest, nullptr);
+    lock.lock();
+    eventfd_t kicks = 0;
+    if (both[1].revents != 0) ::eventfd_read(kick_.get(), &kicks);
+    if (both[0].revents != 0 && line_ == from) read_some(from, lock);
+  }
+  driver_ = nullptr;
+  driving_ = {};
+}
+
+void ears::read_some(const std::shared_ptr<line>& from, guard& lock) {
   std::array<char, 16384> chunk;
   const ssize_t got = ::recv(from->fd.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  guard lock(mutex_);
-  if (line_ != from) return;
   if (got <= 0) return hang_up("the server closed the connection that listens", lock);
   const auto text = from->open({chunk.data(), static_cast<std::size_t>(got)});
   if (!text) return hang_up(text.error().detail, lock);
@@ -231,7 +313,8 @@ bool ears::resumed() {
 }
 
 void ears::hang_up(const std::string& why, guard& lock) {
-  engine_.forget(line_->fd.get());
+  disarm();
+  ::shutdown(line_->fd.get(), SHUT_RDWR);  // wakes a thread that reads
   line_.reset();
   again_ = true;
   ++failures_;  // until a subscription holds

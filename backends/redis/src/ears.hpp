@@ -1,5 +1,6 @@
 #pragma once
 
+#include "descriptor.hpp"
 #include "hearing.hpp"
 #include "line.hpp"
 #include "reply.hpp"
@@ -11,20 +12,23 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace holdfast::redis {
 
 /// The connection that listens: one subscription per channel, however many are interested. Made by the first interest,
-/// and again, with every subscription, whenever it breaks.
+/// and again, with every subscription, whenever it breaks. A thread that blocks until something is said to it reads
+/// what is said to all; the reactor does when there is none.
 ///
-/// Thread safety: safe. Everything is called with nothing locked, on the reactor thread.
+/// Thread safety: safe. Everything is called with nothing locked, by the one who reads.
 class ears final : public hearing, public std::enable_shared_from_this<ears> {
  public:
   ears(settings where, spi::runtime& engine, callbacks tell);
@@ -38,6 +42,9 @@ class ears final : public hearing, public std::enable_shared_from_this<ears> {
   bool wants(const subject& what) const;  ///< Is it heard, or to be heard?
   /// As ignore(), whoever has come to wait for it: they are told errc::unavailable.
   void drop(const subject& what);
+
+  void pass_time(rest& mine, std::chrono::nanoseconds longest) override;
+  void rouse(rest& whose) override;
 
   /// Hangs up, unless the connection goes to `server` (host:port), and subscribes anew. On the reactor thread only.
   void leave_for(const std::string& server) override;
@@ -54,7 +61,12 @@ class ears final : public hearing, public std::enable_shared_from_this<ears> {
   void dial_now();
   void say(std::string_view verb, const subject& what);  // with mutex_ held
   void transmit(const std::string& bytes);               // with mutex_ held
-  void read_ready(const std::shared_ptr<line>& from);
+  void arm();                                            // with mutex_ held
+  void disarm();                                         // with mutex_ held
+  void let_others_read();                                // with mutex_ held
+  void read_ready();
+  void read_for(rest& mine, spi::time_point until, guard& lock);
+  void read_some(const std::shared_ptr<line>& from, guard& lock);
   void handle(const reply& r, guard& lock);
   void confirm(const subject& what, guard& lock);
   bool resumed();  // with mutex_ held; true once, when all that was heard before is heard again
@@ -72,6 +84,14 @@ class ears final : public hearing, public std::enable_shared_from_this<ears> {
   mutable std::mutex mutex_;
   std::shared_ptr<line> line_;  // null: no connection
   std::unique_ptr<reply_reader> reader_;
+  descriptor gate_;       // an epoll set with the socket in it while the reactor is to read
+  descriptor kick_;       // an eventfd that wakes the thread that reads
+  bool watched_ = false;  // the reactor knows the gate
+  bool armed_ = false;
+  bool reactor_reads_ = false;  // at this moment
+  rest* driver_ = nullptr;      // whose thread reads
+  std::thread::id driving_;
+  std::list<rest*> resting_;  // the others
   std::map<subject, interest> interests_;
   struct question {                 // what was sent and not yet answered
     std::optional<subject> what{};  // none: a beat

@@ -151,6 +151,7 @@ void redis_backend::run(const script& what, words keys, words arguments, spi::ca
 }
 
 void redis_backend::enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) {
+  if (request.caller == spi::caller::waits && request.queue) return done(enter_and_wait(request));
   enter_at(request, no_place, std::move(done));
 }
 

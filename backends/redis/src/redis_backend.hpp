@@ -89,6 +89,7 @@ class redis_backend final : public spi::backend {
   bool listening(const spi::claim& c) const;
   void listen(std::vector<subject> all, hearing::ready done);
   void heard(const std::string& who, const result<void>& subscribed);
+  result<spi::entry_result> enter_and_wait(spi::entry_request request);
   void enter_now(const spi::entry_request& request, std::uint64_t place, bool queue,
                  spi::completion<spi::entry_result> done);
   result<spi::entry_result> settle(const spi::entry_request& request, const reply& said, spi::time_point sent);
