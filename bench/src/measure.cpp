@@ -27,7 +27,7 @@ namespace {
 constexpr std::chrono::seconds least_holds_window{20};
 constexpr unsigned slices = 5;
 // Just-in-time compilers want a moment before they show what they can do.
-constexpr std::chrono::seconds longest_peer_warm_up{2};
+constexpr std::chrono::seconds least_peer_warm_up{5};
 
 struct exploration {
   failure_note note;
@@ -146,6 +146,10 @@ std::string lock_name(workload what) {
   return "holdfast-bench/" + std::to_string(::getpid()) + '/' + std::string(to_string(what));
 }
 
+std::chrono::nanoseconds peer_warm_up(const options& how) {
+  return std::max<std::chrono::nanoseconds>(how.seconds, least_peer_warm_up);
+}
+
 bool has_fifo(const std::string& url) {
   shared_array<exploration> found(1);
   children child;
@@ -217,14 +221,9 @@ row measure(const site& where, workload what, const options& how, const progress
 std::optional<row> measure_peer(const site& where, workload what, const options& how, const peer& who, const row* ours,
                                 std::string& why, const progress_callback& progress) {
   const crew_plan crew = plan_for(what, how, std::nullopt);
-  peer_plan plan{where.scheme,
-                 where.servers,
-                 {what, lock_name(what) + '/' + who.name},
-                 crew.processes,
-                 crew.threads,
-                 crew.how,
-                 std::min<std::chrono::nanoseconds>(how.seconds, longest_peer_warm_up),
-                 how.seconds};
+  peer_plan plan{where.scheme,      where.servers, {what, lock_name(what) + '/' + who.name},
+                 crew.processes,    crew.threads,  crew.how,
+                 peer_warm_up(how), how.seconds};
   auto result = run_peer(who, plan, progress);
   if (!result.rate) {
     why = result.unsupported;
@@ -259,7 +258,7 @@ std::chrono::nanoseconds expected_length(workload what, const options& how) {
 
 // Most of it is the start of as many interpreters or virtual machines as there are processes.
 std::chrono::nanoseconds expected_peer_length(const options& how) {
-  return how.seconds + longest_peer_warm_up + std::chrono::seconds(4);
+  return how.seconds + peer_warm_up(how) + std::chrono::seconds(4);
 }
 
 }  // namespace holdfast::bench
