@@ -27,7 +27,7 @@ namespace {
 constexpr std::chrono::seconds least_holds_window{20};
 constexpr unsigned slices = 5;
 // Just-in-time compilers want a moment before they show what they can do.
-constexpr std::chrono::seconds least_peer_warm_up{5};
+constexpr std::chrono::seconds least_peer_warm_up{6};
 
 struct exploration {
   failure_note note;
