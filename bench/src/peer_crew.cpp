@@ -133,7 +133,9 @@ speed speed_of(const peer_tally& tally, const peer_plan& plan) {
   return rate;
 }
 
-peer_result measure_crew(const peer& who, const peer_plan& plan, const progress_callback& progress) {
+}  // namespace
+
+peer_result run_peer(const peer& who, const peer_plan& plan, const progress_callback& progress) {
   const scratch_directory scratch(temporary_parent());
   const guard_file guard(scratch.path() + "/guard");
   const auto crew = start(who, plan, guard);
@@ -151,17 +153,6 @@ peer_result measure_crew(const peer& who, const peer_plan& plan, const progress_
                                              " increments under the lock, but the counter says " +
                                              std::to_string(result.rate->counted) + ". The lock does not exclude.");
   return result;
-}
-
-}  // namespace
-
-peer_result run_peer(const peer& who, const peer_plan& plan, const progress_callback& progress) {
-  try {
-    return measure_crew(who, plan, progress);
-  } catch (const measurement_error& e) {
-    if (e.exit_code() == exit_interrupted) throw;
-    throw measurement_error(e.exit_code(), who.name + ": " + e.what());
-  }
 }
 
 }  // namespace holdfast::bench

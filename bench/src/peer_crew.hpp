@@ -19,7 +19,7 @@ struct peer_plan {
   crew_plan::manner how = crew_plan::manner::alone;
   std::chrono::nanoseconds warm_up{};
   std::chrono::nanoseconds length{};
-  std::chrono::nanoseconds patience = std::chrono::seconds(60);  ///< To get ready; beyond its time; to end.
+  std::chrono::nanoseconds patience = std::chrono::seconds(120);  ///< To get ready; beyond its time; to end.
 
   unsigned workers() const { return processes * threads; }
 };
