@@ -25,6 +25,11 @@ namespace {
 struct task {
   const site* where;
   workload what;
+  const peer* who = nullptr;  ///< nullptr: ours.
+
+  std::string label() const {
+    return where->scheme + ' ' + std::string(to_string(what)) + (who == nullptr ? "" : ", " + who->name);
+  }
 };
 
 /// The stores to measure, and the directory they live in where they were not named.
@@ -60,11 +65,24 @@ std::vector<task> plan(const std::vector<site>& sites, const options& wanted) {
         std::fprintf(stderr, "holdfast bench: %s, left out\n", refused.c_str());
       } else {
         tasks.push_back({&where, what});
+        if (!unsuitable_for_peers(where, what))
+          for (const auto& who : wanted.peers) tasks.push_back({&where, what, &who});
       }
     }
   }
   if (tasks.empty()) throw measurement_error(exit_usage, "nothing to measure: " + refused);
   return tasks;
+}
+
+/// "42 rows, about 6 minutes"
+std::string describe(const std::vector<task>& tasks, const options& wanted) {
+  std::chrono::nanoseconds length{};
+  for (const auto& next : tasks)
+    length += next.who == nullptr ? expected_length(next.what, wanted) : expected_peer_length(wanted);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(length).count();
+  const std::string rows = std::to_string(tasks.size()) + (tasks.size() == 1 ? " row, about " : " rows, about ");
+  return rows +
+         (seconds < 100 ? std::to_string(seconds) + " seconds" : std::to_string((seconds + 30) / 60) + " minutes");
 }
 
 void write_file(const std::string& path, const std::string& text) {
@@ -89,9 +107,28 @@ void expect_writable(const std::string& path) {
 /// code.
 void note_failure(report& found, const task& failed, const measurement_error& why) {
   if (why.exit_code() == exit_interrupted) throw why;
-  const std::string label = failed.where->scheme + ' ' + std::string(to_string(failed.what));
-  std::fprintf(stderr, "holdfast bench: %s: %s\n", label.c_str(), why.what());
-  found.failures.push_back({failed.where->scheme, failed.what, why.what(), why.exit_code()});
+  std::fprintf(stderr, "holdfast bench: %s: %s\n", failed.label().c_str(), why.what());
+  found.failures.push_back(
+      {failed.where->scheme, failed.what, why.what(), why.exit_code(), failed.who == nullptr ? "" : failed.who->name});
+}
+
+/// Our row beside which a peer's stands.
+const row* find_ours(const report& found, const std::string& url, workload what) {
+  for (const auto& r : found.rows)
+    if (r.peer.empty() && r.url == url && r.what == what) return &r;
+  return nullptr;
+}
+
+/// nullopt: a peer that cannot do that; it is told which.
+std::optional<row> measure_one(const report& found, const task& next, progress& line) {
+  const auto update = [&](double done) { line.update(done); };
+  if (next.who == nullptr) return measure(*next.where, next.what, found.how, update);
+  std::string why;
+  const row* const ours = find_ours(found, next.where->shown, next.what);
+  auto r = measure_peer(*next.where, next.what, found.how, *next.who, ours, why, update);
+  line.clear();
+  if (!r) std::fprintf(stderr, "holdfast bench: %s: left out: %s\n", next.label().c_str(), why.c_str());
+  return r;
 }
 
 void measure_all(report& found, const std::vector<task>& tasks) {
@@ -100,13 +137,14 @@ void measure_all(report& found, const std::vector<task>& tasks) {
   std::fflush(stdout);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const auto& next = tasks[i];
-    line.begin(i + 1, tasks.size(), next.where->scheme + ' ' + std::string(to_string(next.what)));
+    line.begin(i + 1, tasks.size(), next.label());
     try {
-      auto r = measure(*next.where, next.what, found.how, [&](double done) { line.update(done); });
+      auto r = measure_one(found, next, line);
       line.clear();
-      std::printf("%s\n", table_line(r).c_str());
+      if (!r) continue;
+      std::printf("%s\n", table_line(*r).c_str());
       std::fflush(stdout);
-      found.rows.push_back(std::move(r));
+      found.rows.push_back(std::move(*r));
     } catch (const measurement_error& e) {
       line.clear();
       note_failure(found, next, e);
@@ -124,6 +162,14 @@ int check_goals(const report& found) {
       ++missed;
       std::fprintf(stderr, "goal missed: %s\n", describe(r, v).c_str());
     }
+    // Beside every peer ours should be first.
+    const row* const ours = r.peer.empty() ? nullptr : find_ours(found, r.url, r.what);
+    if (ours == nullptr) continue;
+    ++judged;
+    const auto why = overtaken(*ours, r);
+    if (!why) continue;
+    ++missed;
+    std::fprintf(stderr, "goal missed: %s\n", why->c_str());
   }
   std::printf("goals: %d of %d met\n", judged - missed, judged);
   return missed == 0 ? 0 : exit_failed;
@@ -139,7 +185,7 @@ int run(const options& wanted) {
   const auto tasks = plan(sites, wanted);
 
   report found{this_machine(), utc_now(), wanted, {}, {}};
-  std::printf("%s\n", describe(found.where).c_str());
+  std::printf("%s\n%s\n", describe(found.where).c_str(), describe(tasks, wanted).c_str());
   if (const auto busy = warning(found.where); !busy.empty()) std::fprintf(stderr, "holdfast bench: %s\n", busy.c_str());
   measure_all(found, tasks);
   if (!wanted.json.empty()) write_file(wanted.json, to_json(found));

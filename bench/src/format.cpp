@@ -28,7 +28,7 @@ std::string grouped(double value) {
 std::string short_number(double value) {
   const double size = std::fabs(value);
   if (size >= 99.95) return grouped(value);
-  std::string text = fixed(value, size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3);
+  std::string text = fixed(value, size >= 9.995 ? 1 : size >= 0.9995 ? 2 : size >= 0.00995 ? 3 : 4);
   while (text.ends_with('0')) text.pop_back();
   if (text.ends_with('.')) text.pop_back();
   return text;

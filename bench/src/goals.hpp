@@ -10,7 +10,7 @@
 namespace holdfast::bench {
 
 /// A number of a row that a goal may be about.
-enum class metric { ratio, share, p99_ms, longest_ms, times_floor, resident_mib, cpu_percent, threads };
+enum class metric { ratio, share, p99_ms, p99_to_p50, longest_ms, times_floor, resident_mib, cpu_percent, threads };
 
 std::string_view to_string(metric what);
 std::optional<double> value_of(const row& r, metric what);
@@ -34,6 +34,8 @@ struct verdict {
   bool met = false;
 };
 std::vector<verdict> judge(const row& r);
+/// Why ours is not first beside a peer's row; nullopt when it is. "redis handover: redsync 41 handovers/s, ours 40"
+std::optional<std::string> overtaken(const row& ours, const row& peer);
 /// "sqlite handover: ratio 4.31, goal at least 5"
 std::string describe(const row& r, const verdict& v);
 

@@ -6,6 +6,7 @@
 #include "footprint.hpp"
 #include "median.hpp"
 #include "ours.hpp"
+#include "peer_crew.hpp"
 #include "scratch_directory.hpp"
 #include "shared_memory.hpp"
 
@@ -25,6 +26,8 @@ namespace {
 // Renewals come every 10 s: two rounds of them are in here.
 constexpr std::chrono::seconds least_holds_window{20};
 constexpr unsigned slices = 5;
+// Just-in-time compilers want a moment before they show what they can do.
+constexpr std::chrono::seconds least_peer_warm_up{6};
 
 struct exploration {
   failure_note note;
@@ -127,6 +130,26 @@ std::string floor_parent(const uri& where) {
   return slash == 0 || slash == path.npos ? "/" : path.substr(0, slash);
 }
 
+// What a peer is told of a server stands on its command line: no place for passwords.
+std::string servers_of(const uri& where) {
+  std::string list;
+  if (!where.user.empty() || !where.password.empty()) return list;
+  for (const auto& host : where.hosts) {
+    const bool colons = host.host.find(':') != host.host.npos;
+    list += (list.empty() ? "" : ",") + (colons ? '[' + host.host + ']' : host.host);
+    if (host.port) list += ':' + std::to_string(*host.port);
+  }
+  return list;
+}
+
+std::string lock_name(workload what) {
+  return "holdfast-bench/" + std::to_string(::getpid()) + '/' + std::string(to_string(what));
+}
+
+std::chrono::nanoseconds peer_warm_up(const options& how) {
+  return std::max<std::chrono::nanoseconds>(how.seconds, least_peer_warm_up);
+}
+
 bool has_fifo(const std::string& url) {
   shared_array<exploration> found(1);
   children child;
@@ -148,7 +171,8 @@ bool has_fifo(const std::string& url) {
 site explore(const std::string& url) {
   auto parsed = uri::parse(url);
   if (!parsed) throw measurement_error(exit_usage, "--store: " + parsed.error().detail);
-  site where{url, parsed->redacted(), parsed->scheme, floor_parent(*parsed), site::queue::none, nullptr};
+  site where{url,     parsed->redacted(), parsed->scheme, floor_parent(*parsed), site::queue::none,
+             nullptr, servers_of(*parsed)};
   if (has_fifo(url)) where.order = site::queue::fifo;
   std::string why;
   where.floor = find_floor(where.scheme, why);
@@ -164,12 +188,19 @@ std::optional<std::string> unsuitable(const site& where, workload what) {
   return std::nullopt;
 }
 
+std::optional<std::string> unsuitable_for_peers(const site& where, workload what) {
+  const bool is_shared = is_contended(what) || what == workload::uncontended || what == workload::many;
+  if (!is_shared) return "peers have no such workload";
+  if (where.servers.empty()) return where.scheme + ": has no servers that peers could be told";
+  return unsuitable(where, what);
+}
+
 row measure(const site& where, workload what, const options& how, const progress_callback& progress) {
   row r;
   r.store = where.scheme;
   r.url = where.shown;
   r.what = what;
-  const std::string name = "holdfast-bench/" + std::to_string(::getpid()) + '/' + std::string(to_string(what));
+  const std::string name = lock_name(what);
   switch (what) {
     case workload::holds:
       r.cost = measure_holds(where.url, name, how.leases,
@@ -185,6 +216,49 @@ row measure(const site& where, workload what, const options& how, const progress
       measure_crew(r, where, name, how, progress);
   }
   return r;
+}
+
+std::optional<row> measure_peer(const site& where, workload what, const options& how, const peer& who, const row* ours,
+                                std::string& why, const progress_callback& progress) {
+  const crew_plan crew = plan_for(what, how, std::nullopt);
+  peer_plan plan{where.scheme,      where.servers, {what, lock_name(what) + '/' + who.name},
+                 crew.processes,    crew.threads,  crew.how,
+                 peer_warm_up(how), how.seconds};
+  auto result = run_peer(who, plan, progress);
+  if (!result.rate) {
+    why = result.unsupported;
+    return std::nullopt;
+  }
+  row r;
+  r.store = where.scheme;
+  r.peer = who.name;
+  r.url = where.shown;
+  r.what = what;
+  r.processes = crew.processes;
+  r.threads = crew.threads;
+  r.rate = result.rate;
+  if (ours == nullptr || !ours->floor) return r;
+  r.floor = ours->floor;
+  if (r.floor->per_second > 0)
+    r.ratio = r.rate->handovers_per_second.value_or(r.rate->pairs_per_second) / r.floor->per_second;
+  return r;
+}
+
+std::chrono::nanoseconds expected_length(workload what, const options& how) {
+  constexpr std::chrono::seconds start_and_end{1};
+  switch (what) {
+    case workload::holds:
+      return std::max<std::chrono::nanoseconds>(how.seconds, least_holds_window) + 5 * start_and_end;
+    case workload::pending:
+      return 5 * start_and_end;
+    default:
+      return 2 * how.seconds + start_and_end;
+  }
+}
+
+// Most of it is the start of as many interpreters or virtual machines as there are processes.
+std::chrono::nanoseconds expected_peer_length(const options& how) {
+  return how.seconds + peer_warm_up(how) + std::chrono::seconds(4);
 }
 
 }  // namespace holdfast::bench

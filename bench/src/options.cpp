@@ -23,6 +23,9 @@ taken in turns in the same run. docs/bench.md tells how to read it.
                      holds        keep N leases alive: CPU and memory
                      pending      N waits at once on one lock: threads and memory
                      run          `holdfast run NAME -- true` beside `flock FILE true`
+  --peer NAME=COMMAND
+                   measures another client of the same servers beside ours; may be given several times.
+                   sh runs the command; docs/bench.md has the lines it speaks
   --threads N      of many and handover, 1 to 512 (default 16)
   --processes N    of processes and fair, 1 to 256 (default 8)
   --leases N       of holds and pending, 1 to 1000000 (default 10000)
@@ -42,6 +45,7 @@ namespace {
 constexpr unsigned max_threads = 512;
 constexpr unsigned max_processes = 256;
 constexpr unsigned max_leases = 1'000'000;
+constexpr std::size_t longest_peer_name = 16;
 
 usage_error bad_value(std::string_view option, std::string_view value, const std::string& right) {
   return {std::string(option) + ": '" + std::string(value) + "' is not " + right};
@@ -75,6 +79,20 @@ std::optional<usage_error> read_workload(std::string_view text, std::vector<work
   return bad_value("--workload", text, names);
 }
 
+// The name stands in tables, plots and lock names.
+std::optional<usage_error> read_peer(std::string_view text, std::vector<peer>& out) {
+  constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyz0123456789+._-";
+  const auto equals = text.find('=');
+  const auto name = text.substr(0, equals);
+  const bool named = !name.empty() && name.size() <= longest_peer_name && name.find_first_not_of(allowed) == name.npos;
+  if (!named || equals == text.npos || equals + 1 == text.size())
+    return bad_value("--peer", text, "NAME=COMMAND, the name of at most 16 small letters, digits and '+._-'");
+  for (const auto& known : out)
+    if (known.name == name) return bad_value("--peer", text, "a new one: that name is taken");
+  out.push_back({std::string(name), std::string(text.substr(equals + 1))});
+  return std::nullopt;
+}
+
 std::optional<usage_error> read_file(std::string_view option, std::string_view text, std::string_view ending,
                                      std::string& out) {
   if (text.empty()) return bad_value(option, text, "a file name");
@@ -83,11 +101,12 @@ std::optional<usage_error> read_file(std::string_view option, std::string_view t
   return std::nullopt;
 }
 
-constexpr std::array<std::string_view, 8> with_value{"--store",  "--workload", "--threads", "--processes",
-                                                     "--leases", "--seconds",  "--json",    "--plot"};
+constexpr std::array<std::string_view, 9> with_value{"--store",  "--workload", "--peer", "--threads", "--processes",
+                                                     "--leases", "--seconds",  "--json", "--plot"};
 
 std::optional<usage_error> set_value(options& to, std::string_view option, std::string_view value) {
   if (option == "--workload") return read_workload(value, to.workloads);
+  if (option == "--peer") return read_peer(value, to.peers);
   if (option == "--threads") return read_count(option, value, max_threads, to.threads);
   if (option == "--processes") return read_count(option, value, max_processes, to.processes);
   if (option == "--leases") return read_count(option, value, max_leases, to.leases);

@@ -10,11 +10,18 @@
 
 namespace holdfast::bench {
 
+/// A program that locks with somebody else's library, to be measured beside ours.
+struct peer {
+  std::string name;
+  std::string command;  ///< For sh.
+};
+
 /// What `holdfast bench` was asked for.
 struct options {
   std::vector<std::string>
       stores;  ///< URLs. Empty: $HOLDFAST_STORE, else the embedded stores in a temporary directory.
   std::vector<workload> workloads;                             ///< Empty: all that make sense.
+  std::vector<peer> peers;                                     ///< Measured on every store that has servers.
   unsigned threads = 16;                                       ///< Of many and handover.
   unsigned processes = 8;                                      ///< Of processes and fair.
   unsigned leases = 10'000;                                    ///< Of holds and pending.

@@ -15,6 +15,7 @@ struct failed_row {
   workload what = workload::uncontended;
   std::string why;
   int exit_code = 1;
+  std::string peer = {};  ///< Empty: ours.
 };
 
 /// Everything one call of `holdfast bench` found.

@@ -105,6 +105,7 @@ std::string json_of(const row& r) {
   const auto& rate = r.rate;
   return object()
       .add("store", quoted(r.store))
+      .add("peer", r.peer.empty() ? "null" : quoted(r.peer))
       .add("url", quoted(r.url))
       .add("workload", quoted(to_string(r.what)))
       .add("processes", std::to_string(r.processes))
@@ -126,6 +127,7 @@ std::string json_of(const row& r) {
 std::string json_of(const failed_row& failed) {
   return object()
       .add("store", quoted(failed.store))
+      .add("peer", failed.peer.empty() ? "null" : quoted(failed.peer))
       .add("workload", quoted(to_string(failed.what)))
       .add("why", quoted(failed.why))
       .json();

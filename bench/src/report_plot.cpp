@@ -28,6 +28,7 @@ constexpr std::string_view quiet = "#616e7c";
 constexpr std::string_view grid = "#e2e5e9";
 constexpr std::string_view good = "#1a7f37";
 constexpr std::string_view bad = "#c62828";
+constexpr std::string_view peer_color = "#c3cad1";
 constexpr text_style head{12, quiet, "end"};
 constexpr text_style figure{13, ink, "end"};
 
@@ -35,7 +36,8 @@ std::string_view color_of(std::string_view store) {
   struct entry {
     std::string_view store, color;
   };
-  constexpr std::array colors{entry{"memory", "#8796a5"}, entry{"file", "#4c9f8a"}, entry{"sqlite", "#3b78b8"}};
+  constexpr std::array colors{entry{"memory", "#8796a5"}, entry{"file", "#4c9f8a"}, entry{"sqlite", "#3b78b8"},
+                              entry{"redis", "#b5533c"}, entry{"redlock", "#8a5a83"}};
   for (const auto& known : colors)
     if (known.store == store) return known.color;
   return "#8064a2";
@@ -116,8 +118,11 @@ std::string unit_of(const row& r) {
 }
 
 void draw_ratio_row(svg_canvas& canvas, const ratio_axis& axis, const row& r, double y) {
-  canvas.text(bars_left - 12, y + 14, r.store, figure);
-  if (r.ratio) canvas.rect(bars_left, y, std::max(1.0, axis.x(*r.ratio) - bars_left), bar_height, color_of(r.store), 2);
+  const bool ours = r.peer.empty();
+  canvas.text(bars_left - 12, y + 14, ours ? r.store : r.peer, ours ? figure : head);
+  if (r.ratio)
+    canvas.rect(bars_left, y, std::max(1.0, axis.x(*r.ratio) - bars_left), bar_height,
+                ours ? color_of(r.store) : peer_color, 2);
   canvas.text(rate_column, y + 14, grouped(r.rate->handovers_per_second.value_or(r.rate->pairs_per_second)), figure);
   canvas.text(floor_column, y + 14, r.floor ? grouped(r.floor->per_second) : "-", figure);
   canvas.text(ratio_column, y + 14, r.ratio ? short_number(*r.ratio) + " \u00d7" : "-", {13, ink, "end", "bold"});
@@ -153,9 +158,9 @@ double draw_ratios(svg_canvas& canvas, const std::vector<row>& rows, double y) {
   double bottom = y + 24;
   for (const auto& group : groups) bottom += 24 + static_cast<double>(group.size()) * row_height + group_gap;
   axis.draw(canvas, y + 16, bottom - group_gap);
-  canvas.text(rate_column, y + 10, "ours", head);
+  canvas.text(rate_column, y + 10, "per second", head);
   canvas.text(floor_column, y + 10, "floor", head);
-  canvas.text(ratio_column, y + 10, "ours / floor", head);
+  canvas.text(ratio_column, y + 10, "to the floor", head);
   y += 24;
   for (const auto& group : groups) {
     canvas.rect(20, y + 1, page_width - 40, 20, "#eef1f4", 2);
@@ -218,9 +223,11 @@ std::string to_svg(const report& r) {
   svg_canvas canvas;
   canvas.text(20, 38, title, {20, ink, "start", "bold"});
   canvas.text(20, 60, describe(r.where) + "; " + r.when, {12, quiet});
-  canvas.text(20, 80,
-              "Bars: ours / floor, medians of slices taken in turns; logarithmic, longer is better. Marks: goals.",
-              {12, quiet});
+  canvas.text(
+      20, 80,
+      "Bars: ours / floor, medians of slices taken in turns; logarithmic, longer is better. Marks: goals. Below ours, "
+      "in grey: other clients of the same servers.",
+      {12, quiet});
   double y = draw_ratios(canvas, r.rows, 100);
   y = draw_budgets(canvas, r.rows, y + 12);
   return canvas.document(page_width, y + 20, title);

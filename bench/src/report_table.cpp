@@ -64,13 +64,14 @@ std::string commands_text(const command_times& times) {
 }  // namespace
 
 std::string table_head() {
-  return left("store", 8) + left("workload", 12) + right("crew", 5) + right("pairs/s", 12) + right("handovers/s", 13) +
-         right("p50", 9) + right("p99", 9) + right("p99.9", 9) + right("longest", 9) + right("share", 7) +
-         right("floor/s", 13) + right("ratio", 8) + "  goals";
+  return left("store", 8) + left("client", 10) + left("workload", 12) + right("crew", 5) + right("pairs/s", 12) +
+         right("handovers/s", 13) + right("p50", 9) + right("p99", 9) + right("p99.9", 9) + right("longest", 9) +
+         right("share", 7) + right("floor/s", 13) + right("ratio", 8) + "  goals";
 }
 
 std::string table_line(const row& r) {
-  std::string line = left(r.store, 8) + left(std::string(to_string(r.what)), 12) + right(crew_of(r), 5);
+  std::string line = left(r.store, 8) + left(r.peer.empty() ? "holdfast" : r.peer, 10) +
+                     left(std::string(to_string(r.what)), 12) + right(crew_of(r), 5);
   if (r.commands) {
     line += commands_text(*r.commands);
   } else if (r.cost) {

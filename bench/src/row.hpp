@@ -57,6 +57,7 @@ struct command_times {
 /// One line of the table.
 struct row {
   std::string store;  ///< The URL's scheme.
+  std::string peer;   ///< Whose client was measured; empty: ours.
   std::string url;    ///< As it may be shown.
   workload what = workload::uncontended;
   unsigned processes = 1;
@@ -67,7 +68,8 @@ struct row {
   std::optional<command_times> commands;
 
   std::optional<floor_rate> floor;
-  std::optional<double> ratio;  ///< Ours to the floor, more is better: median over neighbouring slices.
+  /// Ours to the floor, more is better: median over neighbouring slices. A peer's: to the floor of our row.
+  std::optional<double> ratio;
 };
 
 }  // namespace holdfast::bench

@@ -90,6 +90,7 @@ TEST(format, numbers) {
   EXPECT_EQ(grouped(1234567.8), "1,234,568");
   EXPECT_EQ(grouped(-1234), "-1,234");
   EXPECT_EQ(short_number(0.3124), "0.312");
+  EXPECT_EQ(short_number(0.00312), "0.0031");
   EXPECT_EQ(short_number(5), "5");
   EXPECT_EQ(short_number(41.66), "41.7");
   EXPECT_EQ(short_number(1280.2), "1,280");

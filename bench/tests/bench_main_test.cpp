@@ -66,6 +66,12 @@ TEST(bench_main, an_output_that_cannot_be_written_is_found_at_once) {
   EXPECT_NE(found.err.find("/nonexistent/a.json"), std::string::npos);
 }
 
+TEST(bench_main, a_store_without_servers_has_no_peers) {
+  const auto found =
+      bench({"--store", "memory:", "--workload", "uncontended", "--seconds", "0.05", "--peer", "x=false"});
+  EXPECT_EQ(found.code, 0) << found.err;
+}
+
 TEST(bench_main, measures_and_writes_json_and_plot) {
   const scratch_directory scratch(temporary_parent());
   const std::string json_file = scratch.path() + "/a.json";

@@ -27,9 +27,27 @@ TEST(bench_options, have_defaults) {
 }
 
 TEST(bench_options, are_all_taken_in_both_spellings) {
-  const auto parsed = parse({"--store", "memory:", "--store=file:///a?b=c", "--workload", "fair", "--workload=reentry",
-                             "--threads", "4", "--processes=3", "--leases", "7", "--seconds", "0.5", "--json=a",
-                             "--plot", "b.svg", "--check", "--progress"});
+  const auto parsed = parse({"--store",
+                             "memory:",
+                             "--store=file:///a?b=c",
+                             "--workload",
+                             "fair",
+                             "--workload=reentry",
+                             "--threads",
+                             "4",
+                             "--processes=3",
+                             "--leases",
+                             "7",
+                             "--seconds",
+                             "0.5",
+                             "--json=a",
+                             "--plot",
+                             "b.svg",
+                             "--check",
+                             "--progress",
+                             "--peer",
+                             "one=/a/b --c=d",
+                             "--peer=two=x"});
   ASSERT_TRUE(parsed.wanted) << parsed.wrong->text;
   const auto& o = *parsed.wanted;
   EXPECT_EQ(o.stores, (std::vector<std::string>{"memory:", "file:///a?b=c"}));
@@ -41,6 +59,10 @@ TEST(bench_options, are_all_taken_in_both_spellings) {
   EXPECT_EQ(o.json, "a");
   EXPECT_EQ(o.plot, "b.svg");
   EXPECT_EQ(o.goals, options::goals::check);
+  ASSERT_EQ(o.peers.size(), 2u);
+  EXPECT_EQ(o.peers[0].name, "one");
+  EXPECT_EQ(o.peers[0].command, "/a/b --c=d");
+  EXPECT_EQ(o.peers[1].command, "x");
   EXPECT_EQ(o.progress, options::progress_line::always);
 }
 
@@ -56,6 +78,12 @@ TEST(bench_options, name_the_bad_value_and_what_would_be_right) {
   EXPECT_NE(wrong({"--plot", "a.png"}).find("ends in .svg"), std::string::npos);
   EXPECT_NE(wrong({"--store", ""}).find("--store"), std::string::npos);
   EXPECT_NE(wrong({"--json="}).find("--json"), std::string::npos);
+}
+
+TEST(bench_options, refuse_peers_without_a_good_name_or_a_command) {
+  for (const char* value : {"", "x", "=x", "a=", "A=x", "a b=x", "a/b=x", "more-than-sixteen=x"})
+    EXPECT_NE(wrong({"--peer", value}).find("NAME=COMMAND"), std::string::npos) << value;
+  EXPECT_NE(wrong({"--peer", "a=x", "--peer", "a=y"}).find("that name is taken"), std::string::npos);
 }
 
 TEST(bench_options, refuse_seconds_that_are_none) {

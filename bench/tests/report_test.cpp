@@ -44,12 +44,19 @@ row run_row() {
   return r;
 }
 
+row peer_row(const std::string& name, double handovers_per_second) {
+  row r = contended_row("redis", workload::processes, handovers_per_second / 1000);
+  r.peer = name;
+  r.rate->handovers_per_second = handovers_per_second;
+  return r;
+}
+
 report sample() {
   return {{"Model \"X\" & <Co>", 2, "Linux 6", 24, 0.5},
           "2026-01-31T12:00:00Z",
           options{},
           {contended_row("sqlite", workload::handover, 6), contended_row("file", workload::processes, 0.5), holds_row(),
-           run_row()},
+           run_row(), peer_row("redsync", 50)},
           {{"file", workload::holds, "out of \"files\"", 1}}};
 }
 
@@ -60,23 +67,11 @@ TEST(bench_json, has_its_documented_fields) {
   EXPECT_EQ(json.at("seconds"), 3.0);
   EXPECT_EQ(json.at("failures").at(0).at("workload"), "holds");
   EXPECT_EQ(json.at("failures").at(0).at("why"), "out of \"files\"");
-  ASSERT_EQ(json.at("rows").size(), 4u);
-  const std::set<std::string> fields{"store",
-                                     "url",
-                                     "workload",
-                                     "processes",
-                                     "threads",
-                                     "pairs_per_second",
-                                     "handovers_per_second",
-                                     "wait_ns",
-                                     "share",
-                                     "counted",
-                                     "footprint",
-                                     "commands",
-                                     "floor",
-                                     "floor_per_second",
-                                     "ratio",
-                                     "goals"};
+  ASSERT_EQ(json.at("rows").size(), 5u);
+  const std::set<std::string> fields{
+      "store",   "peer",  "url",     "workload",  "processes", "threads", "pairs_per_second", "handovers_per_second",
+      "wait_ns", "share", "counted", "footprint", "commands",  "floor",   "floor_per_second", "ratio",
+      "goals"};
   for (const auto& line : json.at("rows")) {
     std::set<std::string> found;
     for (const auto& [key, value] : line.items()) found.insert(key);
@@ -97,6 +92,8 @@ TEST(bench_json, has_the_numbers_of_the_rows) {
   EXPECT_TRUE(holds.at("pairs_per_second").is_null());
   EXPECT_EQ(holds.at("footprint").at("renewed"), 20'000);
   EXPECT_EQ(json.at("rows").at(3).at("commands").at("times_floor"), 4.0);
+  EXPECT_TRUE(json.at("rows").at(3).at("peer").is_null());
+  EXPECT_EQ(json.at("rows").at(4).at("peer"), "redsync");
 }
 
 TEST(bench_machine, warns_when_others_use_it) {
@@ -111,6 +108,7 @@ TEST(bench_plot, is_well_formed) {
   EXPECT_EQ(xml_fault(svg), "");
   EXPECT_NE(svg.find("390,000"), std::string::npos);
   EXPECT_NE(svg.find("handover"), std::string::npos);
+  EXPECT_NE(svg.find(">redsync<"), std::string::npos);
 }
 
 TEST(bench_plot, is_well_formed_without_rows) {
@@ -145,12 +143,34 @@ TEST(bench_goals, a_row_without_the_number_misses) {
   EXPECT_FALSE(judge(r)[0].met);
 }
 
+TEST(bench_goals, hold_the_longest_waits_against_the_usual_one) {
+  auto r = contended_row("redis", workload::processes, 1);
+  const auto waits = [&] { return judge(r).at(1); };
+  EXPECT_EQ(waits().wanted.of, metric::p99_to_p50);
+  EXPECT_DOUBLE_EQ(waits().value, 3);
+  EXPECT_TRUE(waits().met);
+  r.rate->waits->p99 = 121us;
+  EXPECT_FALSE(waits().met);
+  r.rate->waits.reset();
+  EXPECT_FALSE(waits().met);
+}
+
+TEST(bench_goals, are_not_those_of_peers) { EXPECT_TRUE(judge(peer_row("redsync", 1)).empty()); }
+
+TEST(bench_goals, ours_is_first) {
+  const auto ours = contended_row("redis", workload::processes, 1);
+  EXPECT_EQ(overtaken(ours, peer_row("redsync", 389'999)), std::nullopt);
+  EXPECT_EQ(overtaken(ours, peer_row("redsync", 400'000)),
+            "redis processes: redsync 400,000 handovers/s, ours 390,000");
+}
+
 TEST(bench_table, shows_numbers_and_missed_goals) {
   const auto line = table_line(contended_row("file", workload::processes, 0.5));
   EXPECT_NE(line.find("390,000"), std::string::npos);
   EXPECT_NE(line.find("200 us"), std::string::npos);
   EXPECT_NE(line.find("ratio >= 1 MISSED"), std::string::npos);
   EXPECT_NE(table_line(holds_row()).find("20,000 renewals in 20.0 s"), std::string::npos);
+  EXPECT_NE(table_line(peer_row("redsync", 50)).find("redsync"), std::string::npos);
   EXPECT_NE(table_line(run_row()).find("4 times as long"), std::string::npos);
 }
 

@@ -11,7 +11,8 @@ holdfast_packages() {
     test) echo "libgtest-dev nlohmann-json3-dev libasio-dev sqlite3 redis-server openssl dpkg-dev procps util-linux man-db" \
       "clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19 openjdk-17-jdk-headless maven python3-venv" \
       "$(holdfast_node)" ;;
-    bench) echo "util-linux" ;;
+    bench) echo "util-linux redis-server" ;;
+    peers) echo "openjdk-17-jdk-headless maven python3-venv $(holdfast_go)" ;;
     *) echo "holdfast_packages: no such group: $1" >&2; return 1 ;;
   esac
 }
@@ -19,6 +20,11 @@ holdfast_packages() {
 # Node.js from elsewhere brings npm along and cannot be installed beside Debian's.
 holdfast_node() {
   command -v npm >/dev/null && command -v node >/dev/null || echo "nodejs npm"
+}
+
+# Go from elsewhere will do, and may be newer.
+holdfast_go() {
+  command -v go >/dev/null || echo golang-go
 }
 
 holdfast_as_root() {

@@ -14,7 +14,7 @@ run_or_skip() {
   return 1
 }
 
-# How Maven, pip and npm say it. A registry that answers, with whatever, is reached.
+# How Maven, pip, npm and Go say it. A registry that answers, with whatever, is reached.
 unreachable='unknown ?host|temporary failure in name resolution|name or service not known|no route to host|network is unreachable'
 unreachable+='|connection refused|connect(ion)? timed out|enotfound|eai_again|econnrefused|etimedout|enetunreach|ehostunreach'
-unreachable+='|failed to establish a new connection'
+unreachable+='|failed to establish a new connection|no such host|i/o timeout'
