@@ -34,7 +34,10 @@ function(holdfast_add_library target)
   set_property(GLOBAL APPEND PROPERTY HOLDFAST_LIBRARIES ${target})
 endfunction()
 
-# One test program, registered case by case. holdfast_add_test(name SOURCES ... LIBRARIES ... LABELS ...)
+set(HOLDFAST_TEST_SHARDS 0 CACHE STRING
+  "Run a test program as so many processes, each with its share of the cases; 0: a process for every case")
+
+# One test program, registered case by case or in shards. holdfast_add_test(name SOURCES ... LIBRARIES ... LABELS ...)
 # FIXTURE: of ctest, what must have been set up before.
 function(holdfast_add_test name)
   cmake_parse_arguments(arg "" "TIMEOUT;FIXTURE" "SOURCES;LIBRARIES;LABELS" ${ARGN})
@@ -46,6 +49,10 @@ function(holdfast_add_test name)
   add_executable(${name} ${arg_SOURCES})
   holdfast_configure(${name})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
+  if(HOLDFAST_TEST_SHARDS GREATER 0)
+    holdfast_add_shards(${name} "${arg_LABELS}" "${arg_FIXTURE}")
+    return()
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
   # Its PROPERTIES would keep the first label only and lose the timeout: set them where ctest reads the list of tests.
   set(properties "${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake")
@@ -57,4 +64,15 @@ function(holdfast_add_test name)
 endif()
 ")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${properties}")
+endfunction()
+
+# With a sanitizer the start of a process costs more than most cases.
+function(holdfast_add_shards name labels fixture)
+  math(EXPR last "${HOLDFAST_TEST_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${name}.${shard} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name}.${shard} PROPERTIES
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${HOLDFAST_TEST_SHARDS};GTEST_SHARD_INDEX=${shard}"
+      LABELS "${labels}" TIMEOUT 600 FIXTURES_REQUIRED "${fixture}")
+  endforeach()
 endfunction()

@@ -62,6 +62,11 @@ class acquisition : public std::enable_shared_from_this<acquisition> {
     std::lock_guard lock(mutex_);
     return done_ && !parked_ && !answered_once_;
   }
+  /// Is in line at the store.
+  bool watches() const {
+    std::lock_guard lock(mutex_);
+    return done_ && !parked_ && machine_.now() == acquire_machine::phase::watching;
+  }
   bool takes_handover() const noexcept { return terms_.life == store_grant::life::renewed; }
 
  private:

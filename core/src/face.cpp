@@ -51,7 +51,8 @@ result<std::shared_ptr<hold>> obtain(engine& e, prepared p) {
   const auto from = blocking_caller(p.terms);
   return wait_for<std::shared_ptr<hold>>([&](auto done, parker& sleeper) {
     p.terms.sleeper = &sleeper;
-    e.acquire(std::move(p.claim), std::move(p.terms), from, std::move(done));
+    const auto begun = e.acquire(std::move(p.claim), std::move(p.terms), from, std::move(done));
+    if (begun && begun->watches()) sleeper.lend(e.store());
   });
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <holdfast/backend.hpp>
+
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -19,7 +21,18 @@ class parker {
  public:
   void set() noexcept {
     auto* word = this->word();
-    if (state_.exchange(is_set) == asleep) ::syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    const auto before = state_.exchange(is_set);
+    if (before == asleep) ::syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    if (before == lent) borrower_->end(loan_);  // until then the thread stays
+  }
+
+  /// By the thread that is about to wait: the store may use it meanwhile.
+  void lend(spi::backend& store) {
+    std::uint32_t seen = empty;
+    borrower_ = &store;
+    if (!state_.compare_exchange_strong(seen, lent) || store.lend(loan_)) return;
+    seen = lent;
+    if (!state_.compare_exchange_strong(seen, empty)) loan_.bell.acquire();
   }
 
   /// By the thread that is about to wait: it will be set in a moment, so wait() looks out for that before it sleeps.
@@ -44,6 +57,7 @@ class parker {
   static constexpr std::uint32_t is_set = 1;
   static constexpr std::uint32_t asleep = 2;
   static constexpr std::uint32_t looking_out = 3;
+  static constexpr std::uint32_t lent = 4;
   static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
   std::uint32_t* word() noexcept { return reinterpret_cast<std::uint32_t*>(&state_); }
@@ -69,6 +83,8 @@ class parker {
   static inline std::atomic<clock::rep> crowded_until_{0};
 
   std::atomic<std::uint32_t> state_{empty};
+  spi::backend* borrower_ = nullptr;
+  spi::loan loan_;
 };
 
 }  // namespace holdfast::detail

@@ -27,11 +27,7 @@ constexpr auto beat = 5s;
 }  // namespace
 
 ears::ears(settings where, spi::runtime& engine, callbacks tell)
-    : where_(std::move(where)),
-      engine_(engine),
-      tell_(std::move(tell)),
-      gate_(::epoll_create1(EPOLL_CLOEXEC)),
-      kick_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+    : where_(std::move(where)), engine_(engine), tell_(std::move(tell)) {}
 
 ears::~ears() = default;
 
@@ -100,6 +96,7 @@ void ears::dial_now() {
   dialling_ = false;
   const std::string moved_to = std::exchange(moved_to_, {});
   if (made && !moved_to.empty() && made->peer != moved_to) return connect();
+  if (made && !ready_to_read()) made = broken(where_.shown(), "no descriptor to listen with", errno);
   if (!made) {
     const bool first = failures_++ == 0;
     if (!interests_.empty()) connect();
@@ -138,23 +135,31 @@ void ears::transmit(const std::string& bytes) {
   if (!whole || bytes.empty()) ::shutdown(fd, SHUT_RDWR);
 }
 
+/// What it takes to read, and a machine out of descriptors may not have.
+bool ears::ready_to_read() {
+  if (!gate_) gate_ = descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  if (!kick_) kick_ = descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  return gate_ && kick_;
+}
+
 void ears::arm() {
-  if (std::exchange(armed_, true)) return;
-  if (!std::exchange(watched_, true)) {
+  if (armed_) return;
+  if (!watched_) {
     engine_.on_readable(gate_.get(), [weak = weak_from_this()] {
       if (auto self = weak.lock()) self->read_ready();
     });
+    watched_ = true;
   }
   epoll_event event{};
   event.events = EPOLLIN;
-  ::epoll_ctl(gate_.get(), EPOLL_CTL_ADD, line_->fd.get(), &event);
+  armed_ = ::epoll_ctl(gate_.get(), EPOLL_CTL_ADD, line_->fd.get(), &event) == 0;
 }
 
 void ears::disarm() {
   if (std::exchange(armed_, false)) ::epoll_ctl(gate_.get(), EPOLL_CTL_DEL, line_->fd.get(), nullptr);
 }
 
-/// Whoever read has ended: the next one who rests takes over, or else the reactor.
+/// Whoever read has ended: the next one who lends its thread takes over, or else the reactor.
 void ears::let_others_read() {
   if (!line_ || driver_ != nullptr || reactor_reads_) return;
   if (resting_.empty()) return arm();
@@ -165,48 +170,45 @@ void ears::read_ready() {
   guard lock(mutex_);
   if (!line_ || !armed_ || driver_ != nullptr) return;
   reactor_reads_ = true;
-  read_some(line_, lock);
+  const auto from = line_;  // hung up in the midst of it, line_ is another
+  read_some(from, lock);
   reactor_reads_ = false;
-  if (!resting_.empty()) let_others_read();
+  let_others_read();
 }
 
-void ears::pass_time(rest& mine, std::chrono::nanoseconds longest) {
+bool ears::lend(spi::loan& mine) {
   guard lock(mutex_);
-  const auto until = engine_.now() + longest;
-  while (!mine.over && engine_.now() < until) {
+  while (!mine.over) {
     if (line_ && driver_ == nullptr && !reactor_reads_) {
-      read_for(mine, until, lock);
+      read_for(mine, lock);
       continue;
     }
     const auto at = resting_.insert(resting_.end(), &mine);
     lock.unlock();
-    static_cast<void>(mine.bell.try_acquire_for(until - engine_.now()));
+    mine.bell.acquire();
     lock.lock();
     resting_.erase(at);
   }
   let_others_read();
+  return true;
 }
 
-void ears::rouse(rest& whose) {
+void ears::end(spi::loan& mine) noexcept {
   const guard lock(mutex_);
-  whose.over = true;
-  if (driver_ != &whose) return whose.bell.release();
+  mine.over = true;
+  if (driver_ != &mine) return mine.bell.release();
   if (driving_ != std::this_thread::get_id()) ::eventfd_write(kick_.get(), 1);
 }
 
-void ears::read_for(rest& mine, spi::time_point until, guard& lock) {
+void ears::read_for(spi::loan& mine, guard& lock) {
   disarm();
   driver_ = &mine;
   driving_ = std::this_thread::get_id();
   const auto from = line_;
   while (!mine.over && line_ == from) {
-    const auto left = until - engine_.now();
-    if (left <= 0ns) break;
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
-    const timespec longest{seconds.count(), (left - seconds).count()};
     std::array<pollfd, 2> both{{{from->fd.get(), POLLIN, 0}, {kick_.get(), POLLIN, 0}}};
     lock.unlock();
-    ::ppoll(both.data(), both.size(), &longest, nullptr);
+    ::poll(both.data(), both.size(), -1);
     lock.lock();
     eventfd_t kicks = 0;
     if (both[1].revents != 0) ::eventfd_read(kick_.get(), &kicks);
@@ -216,7 +218,19 @@ void ears::read_for(rest& mine, spi::time_point until, guard& lock) {
   driving_ = {};
 }
 
+/// As much as there is. Out of memory in the midst of it is the end of the connection: what it said is not known.
 void ears::read_some(const std::shared_ptr<line>& from, guard& lock) {
+  try {
+    read_and_tell(from, lock);
+  } catch (const std::exception& no) {
+    if (lock.owns_lock()) lock.unlock();
+    ::shutdown(from->fd.get(), SHUT_RDWR);
+    engine_.log(log_level::warning, "redis " + where_.shown() + ": " + no.what());
+    lock.lock();
+  }
+}
+
+void ears::read_and_tell(const std::shared_ptr<line>& from, guard& lock) {
   std::array<char, 16384> chunk;
   const ssize_t got = ::recv(from->fd.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;

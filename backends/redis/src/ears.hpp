@@ -43,8 +43,8 @@ class ears final : public hearing, public std::enable_shared_from_this<ears> {
   /// As ignore(), whoever has come to wait for it: they are told errc::unavailable.
   void drop(const subject& what);
 
-  void pass_time(rest& mine, std::chrono::nanoseconds longest) override;
-  void rouse(rest& whose) override;
+  bool lend(spi::loan& mine) override;
+  void end(spi::loan& mine) noexcept override;
 
   /// Hangs up, unless the connection goes to `server` (host:port), and subscribes anew. On the reactor thread only.
   void leave_for(const std::string& server) override;
@@ -61,12 +61,14 @@ class ears final : public hearing, public std::enable_shared_from_this<ears> {
   void dial_now();
   void say(std::string_view verb, const subject& what);  // with mutex_ held
   void transmit(const std::string& bytes);               // with mutex_ held
+  bool ready_to_read();                                  // with mutex_ held
   void arm();                                            // with mutex_ held
   void disarm();                                         // with mutex_ held
   void let_others_read();                                // with mutex_ held
   void read_ready();
-  void read_for(rest& mine, spi::time_point until, guard& lock);
+  void read_for(spi::loan& mine, guard& lock);
   void read_some(const std::shared_ptr<line>& from, guard& lock);
+  void read_and_tell(const std::shared_ptr<line>& from, guard& lock);
   void handle(const reply& r, guard& lock);
   void confirm(const subject& what, guard& lock);
   bool resumed();  // with mutex_ held; true once, when all that was heard before is heard again
@@ -88,10 +90,10 @@ class ears final : public hearing, public std::enable_shared_from_this<ears> {
   descriptor kick_;       // an eventfd that wakes the thread that reads
   bool watched_ = false;  // the reactor knows the gate
   bool armed_ = false;
-  bool reactor_reads_ = false;  // at this moment
-  rest* driver_ = nullptr;      // whose thread reads
+  bool reactor_reads_ = false;   // at this moment
+  spi::loan* driver_ = nullptr;  // whose thread reads
   std::thread::id driving_;
-  std::list<rest*> resting_;  // the others
+  std::list<spi::loan*> resting_;  // the others
   std::map<subject, interest> interests_;
   struct question {                 // what was sent and not yet answered
     std::optional<subject> what{};  // none: a beat

@@ -1,11 +1,9 @@
 #pragma once
 
-#include "rest.hpp"
 #include "slots.hpp"
 
 #include <holdfast/backend.hpp>
 
-#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -48,14 +46,11 @@ class hearing {
   virtual void listen(const subject& what, ready done) = 0;
   virtual bool hears(const subject& what) const = 0;
   virtual void ignore(const subject& what) = 0;
-  /// Blocks until `mine` is over, or for so long. The thread may be used to read what is heard.
-  virtual void pass_time(rest& mine, std::chrono::nanoseconds longest) {
-    if (!mine.over && longest.count() > 0) static_cast<void>(mine.bell.try_acquire_for(longest));
-  }
-  /// Ends it; once, on any thread.
-  virtual void rouse(rest& whose) {
-    whose.over = true;
-    whose.bell.release();
+  /// As spi::backend.
+  virtual bool lend(spi::loan& /*mine*/) { return false; }
+  virtual void end(spi::loan& mine) noexcept {
+    mine.over = true;
+    mine.bell.release();
   }
 
   /// The master that sentinels name is `server` now: nothing is heard at another any more.

@@ -56,10 +56,11 @@ class link : public std::enable_shared_from_this<link> {
   void send(std::string commands, std::vector<answer> answers, spi::caller from);
 
  private:
-  struct seat {  // somebody who blocks until his answers are there; on his stack
-    std::size_t left = 0;
-    bool waiting = false;  // in seats_
-    bool drives = false;   // why it was woken: to read, or because all is answered
+  struct seat {              // somebody who blocks until his answers are there; on his stack
+    std::size_t left = 0;    // answers he has not been told
+    std::size_t unread = 0;  // those of them that nobody has read
+    bool waiting = false;    // in seats_
+    bool drives = false;     // why it was woken: to read, or because all is answered
     std::list<seat*>::iterator at;
     std::thread::id whose = std::this_thread::get_id();
     std::binary_semaphore woken{0};
@@ -84,13 +85,17 @@ class link : public std::enable_shared_from_this<link> {
   enum class driver : std::uint8_t { none, caller, reactor };
   using guard = std::unique_lock<std::mutex>;
 
-  void take(line made);                                               // with mutex_ held
+  bool has_gate();       // with mutex_ held; a machine out of descriptors has none
+  void take(line made);  // with mutex_ held
   void enqueue(std::string commands, std::vector<request> requests);  // with mutex_ held
-  void flush(guard& lock);
-  void flush_later();  // with mutex_ held
+  void flush(guard& lock) noexcept;
+  void send_all(guard& lock);
+  void flush_soon(spi::time_point when);  // with mutex_ held
+  void sit_down(seat& mine);              // with mutex_ held
   void wait(seat& mine, guard& lock);
   void drive(seat& mine, guard& lock);
-  void hand_over();  // with mutex_ held
+  void appoint(seat& next);  // with mutex_ held
+  void hand_over();          // with mutex_ held
   void read_ready();
   void take_in(const std::shared_ptr<wire>& from, std::string_view bytes, guard& lock);
   void tell(std::vector<told_reply> all, guard& lock);
@@ -116,7 +121,7 @@ class link : public std::enable_shared_from_this<link> {
   std::string out_;             // not yet taken by the socket
   std::deque<request> sent_;
   std::deque<parcel> unsent_;
-  std::list<seat*> seats_;  // who blocks and does not read, in the order of their requests
+  std::list<seat*> seats_;  // who blocks and does not read
   driver driver_ = driver::none;
   std::thread::id driving_;
   look_out look_out_;  // whoever drives

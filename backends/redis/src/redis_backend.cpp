@@ -85,7 +85,7 @@ redis_backend::redis_backend(settings where, spi::runtime& engine, link::on_intr
       who_(describe(engine.who())),
       courier_(where_, engine, std::move(introduced)),
       witnesses_(witnesses::wanted_by(where_, engine)),
-      // They are called on the reactor thread, which ends before this does.
+      // They are called by threads that are gone before this is: the reactor, and those lent by who waits.
       ears_(hear(where_, courier_.nodes(), engine,
                  hearing::callbacks{[this](auto channel, auto payload) { on_message(channel, payload); },
                                     [this] {
@@ -151,7 +151,6 @@ void redis_backend::run(const script& what, words keys, words arguments, spi::ca
 }
 
 void redis_backend::enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) {
-  if (request.caller == spi::caller::waits && request.queue) return done(enter_and_wait(request));
   enter_at(request, no_place, std::move(done));
 }
 

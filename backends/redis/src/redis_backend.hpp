@@ -46,6 +46,8 @@ class redis_backend final : public spi::backend {
   /// still ours. errc::lost: it was not ours.
   void yield(const spi::claim& held, std::uint64_t place, spi::completion<bool> done);
   void watch(const spi::claim& queued, spi::completion<spi::wake> done) override;
+  bool lend(spi::loan& mine) override { return ears_->lend(mine); }
+  void end(spi::loan& mine) noexcept override { ears_->end(mine); }
   void leave(const spi::claim& ours, spi::caller from, spi::completion<bool> done) override;
   void renew(const std::vector<spi::claim>& held, spi::completion<std::vector<spi::renewal_outcome>> done) override {
     renew_from(held, spi::caller::may_block, std::move(done));
@@ -89,7 +91,6 @@ class redis_backend final : public spi::backend {
   bool listening(const spi::claim& c) const;
   void listen(std::vector<subject> all, hearing::ready done);
   void heard(const std::string& who, const result<void>& subscribed);
-  result<spi::entry_result> enter_and_wait(spi::entry_request request);
   void enter_now(const spi::entry_request& request, std::uint64_t place, bool queue,
                  spi::completion<spi::entry_result> done);
   result<spi::entry_result> settle(const spi::entry_request& request, const reply& said, spi::time_point sent);

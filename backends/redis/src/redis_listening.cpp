@@ -2,9 +2,6 @@
 #include "redis_backend.hpp"
 
 #include <algorithm>
-#include <memory>
-#include <optional>
-#include <semaphore>
 
 namespace holdfast::redis {
 
@@ -57,38 +54,6 @@ void redis_backend::listen(std::vector<subject> all, hearing::ready done) {
     if (!heard || all.empty()) return done(std::move(heard));
     listen(std::move(all), std::move(done));
   });
-}
-
-/// The caller's thread waits here and reads what is said to it: no other has to wake, and to wake it.
-result<spi::entry_result> redis_backend::enter_and_wait(spi::entry_request request) {
-  struct answer {
-    std::binary_semaphore there{0};
-    std::optional<result<spi::entry_result>> said;
-  };
-  struct watch {
-    rest mine;
-    std::optional<spi::wake> why;
-  };
-  request.caller = spi::caller::may_block;
-  for (;;) {
-    const auto asked = std::make_shared<answer>();
-    enter(request, [asked](result<spi::entry_result> said) {
-      asked->said.emplace(std::move(said));
-      asked->there.release();
-    });
-    asked->there.acquire();
-    const auto* busy = *asked->said ? std::get_if<spi::busy>(&**asked->said) : nullptr;
-    if (busy == nullptr) return std::move(*asked->said);
-    const auto told = std::make_shared<watch>();
-    tickets_.watch(owner(request.claim), [told, ears = ears_](result<spi::wake> why) {
-      if (why) told->why = *why;  // refused: the next look says so
-      ears->rouse(told->mine);
-    });
-    ears_->pass_time(told->mine, busy->look_again - engine_.now());
-    if (!told->mine.over) continue;
-    if (const auto* grant = told->why ? std::get_if<spi::granted>(&*told->why) : nullptr)
-      return spi::entry_result(*grant);
-  }
 }
 
 /// What was said before is looked for once. A server that refuses to tell (no right to the channel) ends the wait.

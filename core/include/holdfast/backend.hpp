@@ -11,9 +11,11 @@
 #include <holdfast/uri.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <semaphore>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -123,6 +125,12 @@ struct count_reply {
   std::int64_t value = 0;  ///< After the step (drain: before it).
 };
 
+/// The thread of a caller that blocks, lent to the backend until its call is answered.
+struct loan {
+  std::atomic<bool> over = false;
+  std::counting_semaphore<> bell{0};  ///< It is over, or there is something to do for the thread.
+};
+
 /// A value with a version (cell), or a number that only grows (fence).
 struct cell_value {
   std::string value;
@@ -197,6 +205,12 @@ class HOLDFAST_EXPORT backend {
   /// What happened between enter and watch is not missed: a claim that is not in line (any more) completes at once. One
   /// watch per claim at a time.
   virtual void watch(const claim& queued, completion<wake> done) = 0;
+  /// A caller blocks while its claim is watched. A backend that hears its store on a connection may read there with
+  /// this thread, so that it is woken by the store itself. Returns when the loan is over, or false at once: no use for
+  /// it.
+  virtual bool lend(loan& mine);
+  /// Ends a loan, on any thread.
+  virtual void end(loan& mine) noexcept;
   /// Ends a grant or leaves the queue, whichever there is; wakes who is next. Idempotent. False: there was neither.
   virtual void leave(const claim& ours, caller from, completion<bool> done) = 0;
   /// One outcome per claim, in order, found by id whatever the claim says of its access. Called on threads that may
