@@ -57,6 +57,7 @@ std::ostream& operator<<(std::ostream& out, const store_parameter& store);
 store_parameter memory_store();
 store_parameter sqlite_store();
 store_parameter file_store();
+store_parameter etcd_store();
 store_parameter redis_store();
 store_parameter redis_cluster_store();
 store_parameter redlock_store();

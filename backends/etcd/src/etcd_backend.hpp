@@ -1,0 +1,55 @@
+#pragma once
+
+#include "line_desk.hpp"
+#include "office.hpp"
+
+#include <holdfast/backend.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::etcd {
+
+/// An etcd cluster.
+///
+/// Thread safety: safe.
+class etcd_backend final : public spi::backend {
+ public:
+  static constexpr spi::capabilities can{.mutex = true,
+                                         .shared_mutex = true,
+                                         .permits = false,
+                                         .semaphore = false,
+                                         .latch = false,
+                                         .cell = false,
+                                         .fence = false,
+                                         .fifo = true,
+                                         .raise_token = true};
+
+  /// Blocks at most connect_timeout.
+  static result<std::unique_ptr<spi::backend>> open(const settings& where, spi::runtime& engine);
+  etcd_backend(const settings& where, spi::runtime& engine);
+
+  spi::capabilities supports() const noexcept override;
+  std::string identity() const override;
+
+  void enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) override;
+  void watch(const spi::claim& queued, spi::completion<spi::wake> done) override;
+  void leave(const spi::claim& ours, spi::caller from, spi::completion<bool> done) override;
+  void renew(const std::vector<spi::claim>& held, spi::completion<std::vector<spi::renewal_outcome>> done) override;
+  void convert(const spi::claim& held, spi::access to, spi::caller from, spi::completion<bool> done) override;
+  void raise(const spi::claim& held, fencing_token floor, spi::caller from, spi::completion<bool> done) override;
+
+  void inspect(const std::string& prefix, spi::completion<std::vector<entry>> done) override;
+  void evict(const std::string& name, spi::completion<bool> done) override;
+  std::function<void()> observe(const std::string& prefix, std::function<void()> changed) override;
+
+ private:
+  result<void> reach();
+
+  office office_;
+  line_desk lines_;
+  std::uint64_t cluster_id_ = 0;
+};
+
+}  // namespace holdfast::etcd
