@@ -64,9 +64,8 @@ void census::add_line(const keys::place& where, const mvccpb::KeyValue& kv) {
 void census::add_other(const keys::other_place& where, const mvccpb::KeyValue& kv) {
   const bool holds = where.what.starts_with("permit\t");
   if (!holds && !where.what.starts_with("wait\t")) return;
-  if (kind_of_other(where.what, kv.value()) != spi::kind::permits) return;
   lock_state& state = found_[where.name];
-  state.kind = spi::kind::permits;
+  state.kind = kind_of_other(where.what, kv.value()).value_or(spi::kind::permits);
   (holds ? state.holders : state.waiters).push_back(somebody(kv));
 }
 

@@ -9,13 +9,19 @@ namespace holdfast::etcd {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+bool in_line(spi::kind k) { return k == spi::kind::mutex || k == spi::kind::shared_mutex; }
+
+}  // namespace
+
 result<std::unique_ptr<spi::backend>> etcd_backend::open(const settings& where, spi::runtime& engine) {
   auto store = std::make_unique<etcd_backend>(where, engine);
   if (auto good = store->reach(); !good) return good.error();
   return std::unique_ptr<spi::backend>(std::move(store));
 }
 
-etcd_backend::etcd_backend(const settings& where, spi::runtime& engine) : office_(where, engine), lines_(office_) {}
+etcd_backend::etcd_backend(const settings& where, spi::runtime& engine) : office_(where, engine), lines_(office_), pools_(office_), numbers_(office_) {}
 
 /// Asks one after the other, until one has answered or the time is over.
 result<void> etcd_backend::reach() {
@@ -55,11 +61,17 @@ std::string etcd_backend::identity() const {
 }
 
 void etcd_backend::enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) {
+  const spi::claim& c = request.claim;
+  if (c.kind == spi::kind::permits && c.permits > c.limit) {
+    return done(failure{errc::invalid_argument, "'" + c.name + "': " + std::to_string(c.permits) +
+                                                    " permits asked for where there are " + std::to_string(c.limit)});
+  }
   auto j = std::make_shared<asking>();
   j->t = office_.tickets.open(request.claim);
   j->request = request;
   j->done = std::move(done);
-  lines_.enter(j);
+  if (in_line(c.kind)) return lines_.enter(j);
+  pools_.enter(j);
 }
 
 void etcd_backend::watch(const spi::claim& queued, spi::completion<spi::wake> done) {
@@ -71,6 +83,7 @@ void etcd_backend::watch(const spi::claim& queued, spi::completion<spi::wake> do
 void etcd_backend::leave(const spi::claim& ours, spi::caller from, spi::completion<bool> done) {
   const auto t = office_.tickets.find(ours.id);
   if (!t) return done(false);
+  if (!in_line(ours.kind)) return pools_.leave(t, from, std::move(done));
   if (t->key.empty()) {  // it never got as far as having one
     office_.close(t);
     return done(false);
@@ -92,6 +105,24 @@ void etcd_backend::raise(const spi::claim& held, fencing_token floor, spi::calle
   const auto t = office_.tickets.find(held.id);
   if (!t) return done(failure{errc::lost, "the store does not know this lease any more"});
   lines_.raise(t, floor, from, std::move(done));
+}
+
+void etcd_backend::count(const spi::count_request& request, spi::caller from, spi::completion<spi::count_reply> done) {
+  numbers_.count(request, from, std::move(done));
+}
+
+void etcd_backend::load_cell(const std::string& name, spi::caller from, spi::completion<spi::cell_value> done) {
+  numbers_.load_cell(name, from, std::move(done));
+}
+
+void etcd_backend::exchange_cell(const std::string& name, std::uint64_t expected, std::string value, spi::owner_id id,
+                                 spi::caller from, spi::completion<bool> done) {
+  numbers_.exchange_cell(name, expected, value, id, from, std::move(done));
+}
+
+void etcd_backend::admit(const std::string& name, fencing_token token, spi::caller from,
+                         spi::completion<fencing_token> done) {
+  numbers_.admit(name, token, from, std::move(done));
 }
 
 void etcd_backend::inspect(const std::string& prefix, spi::completion<std::vector<entry>> done) {

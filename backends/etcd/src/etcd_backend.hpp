@@ -1,7 +1,9 @@
 #pragma once
 
 #include "line_desk.hpp"
+#include "number_desk.hpp"
 #include "office.hpp"
+#include "pool_desk.hpp"
 
 #include <holdfast/backend.hpp>
 
@@ -18,11 +20,11 @@ class etcd_backend final : public spi::backend {
  public:
   static constexpr spi::capabilities can{.mutex = true,
                                          .shared_mutex = true,
-                                         .permits = false,
-                                         .semaphore = false,
-                                         .latch = false,
-                                         .cell = false,
-                                         .fence = false,
+                                         .permits = true,
+                                         .semaphore = true,
+                                         .latch = true,
+                                         .cell = true,
+                                         .fence = true,
                                          .fifo = true,
                                          .raise_token = true};
 
@@ -40,6 +42,13 @@ class etcd_backend final : public spi::backend {
   void convert(const spi::claim& held, spi::access to, spi::caller from, spi::completion<bool> done) override;
   void raise(const spi::claim& held, fencing_token floor, spi::caller from, spi::completion<bool> done) override;
 
+  void count(const spi::count_request& request, spi::caller from, spi::completion<spi::count_reply> done) override;
+  void load_cell(const std::string& name, spi::caller from, spi::completion<spi::cell_value> done) override;
+  void exchange_cell(const std::string& name, std::uint64_t expected, std::string value, spi::owner_id id,
+                     spi::caller from, spi::completion<bool> done) override;
+  void admit(const std::string& name, fencing_token token, spi::caller from,
+             spi::completion<fencing_token> done) override;
+
   void inspect(const std::string& prefix, spi::completion<std::vector<entry>> done) override;
   void evict(const std::string& name, spi::completion<bool> done) override;
   std::function<void()> observe(const std::string& prefix, std::function<void()> changed) override;
@@ -49,6 +58,8 @@ class etcd_backend final : public spi::backend {
 
   office office_;
   line_desk lines_;
+  pool_desk pools_;
+  number_desk numbers_;
   std::uint64_t cluster_id_ = 0;
 };
 

@@ -27,7 +27,7 @@ struct ticket {
   std::string key;
   std::int64_t revision = 0;  ///< When it was created; 0: not known to be there. Written behind the lock.
   std::string value;          ///< As it was first written; with our id in it.
-  std::string writer_key;     ///< shared_mutex: that of a writer.
+  std::string second_key;     ///< shared_mutex: that of a writer. Permits: the place in line.
   std::atomic<std::int64_t> writer_revision{0};  ///< 0: there is none.
   std::int64_t idle_floor = 0;                   ///< Of the token key, if it says nothing any more and may go.
   /// A request to create it went unanswered: it may be carried out at any time, even after we left.

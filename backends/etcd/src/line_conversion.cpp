@@ -19,7 +19,7 @@ void line_desk::convert(const ledger::page& t, spi::access to, spi::caller from,
     // From now on a renewal does not miss the writer's.
     t->writer_revision = 0;
     script s;
-    s.created(t->key, t->revision).remove(t->writer_key);
+    s.created(t->key, t->revision).remove(t->second_key);
     return office_.txn(s, from, [done = std::move(done)](const auto& said) mutable {
       if (!said) return done(said.error());
       if (!said->succeeded()) return done(not_ours());
@@ -35,14 +35,14 @@ void line_desk::convert(const ledger::page& t, spi::access to, spi::caller from,
     bool there = false;
     for (const auto& one : said->kvs()) {
       if (one.key() == t->key && one.create_revision() == t->revision) there = true;
-      if (one.key() == t->key || one.key() == t->writer_key) continue;
+      if (one.key() == t->key || one.key() == t->second_key) continue;
       if (office_.names.form_of(t->claim.name, one.key()) != keys::form::nested) return done(false);
     }
     if (!there) return done(not_ours());
     script s;
     s.created(t->key, t->revision).none_since(line, said->header().revision());
-    s.put(t->writer_key, t->value, t->lease);
-    s.otherwise(script::range(t->key)).otherwise(script::range(t->writer_key));
+    s.put(t->second_key, t->value, t->lease);
+    s.otherwise(script::range(t->key)).otherwise(script::range(t->second_key));
     office_.txn(s, from, [t, done = std::move(done)](const auto& answer) mutable {
       if (!answer) return done(answer.error());
       if (answer->succeeded()) return t->writer_revision = answer->header().revision(), done(true);

@@ -19,7 +19,7 @@ bool writes(const ticket& t) {
 }
 bool reads(const ticket& t) { return t.claim.kind == spi::kind::shared_mutex && t.claim.access == spi::access::shared; }
 
-bool is_own(const ticket& t, const std::string& key) { return key == t.key || key == t.writer_key; }
+bool is_own(const ticket& t, const std::string& key) { return key == t.key || key == t.second_key; }
 
 RangeRequest keys_of(const key_range& where, order by, std::int64_t limit, std::int64_t up_to) {
   auto request = script::range(where, by, limit);
@@ -34,7 +34,7 @@ spi::kind kind_of(keys::form form) { return form == keys::form::mutex ? spi::kin
 
 void line_desk::require(script& s, const ticket& t) {
   s.created(t.key, t.revision);
-  if (t.writer_revision != 0) s.created(t.writer_key, t.writer_revision);
+  if (t.writer_revision != 0) s.created(t.second_key, t.writer_revision);
 }
 
 void line_desk::enter(const job& j) {
@@ -76,7 +76,7 @@ void line_desk::name_keys(const job& j) {
     const std::uint64_t number = stamp();
     office_.tickets.choose_key(j->t, [&](unsigned which) { return office_.names.reader(name, number + which); });
     const std::string digits = t.key.substr(t.key.rfind('/') + 1);
-    t.writer_key = office_.names.writers(name) + digits;
+    t.second_key = office_.names.writers(name) + digits;
   }
   t.value = record::of(t.claim, office_.engine.who()).text() + "\tlease=" + hex(t.lease);
 }
@@ -104,7 +104,7 @@ void line_desk::create(const job& j) {
   if (!j->request.queue && !j->others_looked_for)
     s.none(reads(t) ? everything_below(office_.names.writers(name)) : line);
   s.put(t.key, t.value, t.lease);
-  if (writes(t)) s.put(t.writer_key, t.value, t.lease);
+  if (writes(t)) s.put(t.second_key, t.value, t.lease);
   list_those_ahead(s, t, 0);
   s.otherwise(script::range(t.key));
   s.otherwise(keys_of(line, order::oldest_first, 1, 0));
@@ -192,9 +192,9 @@ void line_desk::confirm(const job& j) {
 void line_desk::on_place_gone(const job& j) {
   ticket& t = *j->t;
   office_.eyes->ignore(t.key, t.claim.id, lookout::afterwards::close);
-  if (!t.writer_key.empty()) {
+  if (!t.second_key.empty()) {
     office_.haunt(t.key, t.value);
-    office_.haunt(t.writer_key, t.value);
+    office_.haunt(t.second_key, t.value);
   }
   office_.tickets.place(j->t, 0);
   t.writer_revision = 0;
@@ -267,7 +267,7 @@ void line_desk::withdraw(const job& j, std::function<void()> then) {
   const ticket& t = *j->t;
   script s;
   s.created(t.key, t.revision).remove(t.key);
-  if (!t.writer_key.empty()) s.remove(t.writer_key);
+  if (!t.second_key.empty()) s.remove(t.second_key);
   office_.txn(s, j->request.caller, [j, then = std::move(then)](const auto& said) {
     // The engine leaves after this.
     if (!said) return j->done(failure{errc::unavailable, said.error().detail});
@@ -281,16 +281,16 @@ void line_desk::leave(const ledger::page& t, spi::caller from, spi::completion<b
     s.created(t->key, t->revision);
   else
     s.holds(t->key, t->value);
-  if (t->revision != 0 && t->writer_revision != 0) s.created(t->writer_key, t->writer_revision);
+  if (t->revision != 0 && t->writer_revision != 0) s.created(t->second_key, t->writer_revision);
   s.remove(t->key);
-  if (!t->writer_key.empty()) s.remove(t->writer_key);
+  if (!t->second_key.empty()) s.remove(t->second_key);
   office_.txn(s, from, [this, t, done = std::move(done)](const auto& said) mutable {
     if (!said) {
       office_.close_later(t, [this, t] { leave(t, spi::caller::must_not_block, [](const result<bool>&) {}); });
       return done(said.error());
     }
     // One of the two may have been deleted by hand.
-    if (!said->succeeded() && !t->writer_key.empty()) t->may_come_late = true;
+    if (!said->succeeded() && !t->second_key.empty()) t->may_come_late = true;
     if (said->succeeded() && t->idle_floor != 0) {
       script tidy;
       const auto key = office_.names.token(t->claim.name);

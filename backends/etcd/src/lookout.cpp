@@ -1,5 +1,7 @@
 #include "lookout.hpp"
 
+#include "keys.hpp"
+
 namespace holdfast::etcd {
 
 using namespace std::chrono_literals;
@@ -13,9 +15,11 @@ constexpr std::chrono::nanoseconds stands_by = 3s;
 lookout::lookout(std::shared_ptr<watches> through, spi::runtime& engine, teller tell)
     : watches_(std::move(through)), engine_(engine), tell_(std::move(tell)) {}
 
-watches::id lookout::open(const std::string& key) {
+watches::id lookout::open(const std::string& key, scope which) {
+  const std::string end = which == scope::below_deleted ? everything_below(key).end : std::string();
+  const auto wanted = which == scope::key_changed ? watches::wanted::everything : watches::wanted::deletions;
   const std::weak_ptr<lookout> weak = weak_from_this();
-  return watches_->open(key, {}, watches::wanted::deletions,
+  return watches_->open(key, end, wanted,
                         {[weak, key](std::int64_t revision) {
                            if (auto self = weak.lock()) self->began(key, revision);
                          },
@@ -27,13 +31,13 @@ watches::id lookout::open(const std::string& key) {
                          }});
 }
 
-bool lookout::listen(const std::string& key, std::int64_t since, const spi::owner_id& who) {
+bool lookout::listen(const std::string& key, scope which, std::int64_t since, const spi::owner_id& who) {
   const std::lock_guard lock(mutex_);
   const auto [found, fresh] = entries_.try_emplace(key);
   entry& e = found->second;
   e.listeners[who] = since;
   // Its first word needs this lock, and so comes after.
-  if (fresh) e.watch = open(key);
+  if (fresh) e.watch = open(key, which);
   return e.gone > since || e.began > since;
 }
 
@@ -90,7 +94,6 @@ void lookout::began(const std::string& key, std::int64_t revision) {
 }
 
 void lookout::seen(const std::string& key, const mvccpb::Event& what) {
-  if (what.type() != mvccpb::Event::DELETE) return;
   std::vector<spi::owner_id> told;
   {
     const std::lock_guard lock(mutex_);

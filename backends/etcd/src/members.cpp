@@ -27,7 +27,7 @@ grpc::ChannelArguments arguments_for(const settings& where) {
   arguments.SetMaxReceiveMessageSize(-1);
   // The defaults grow to two minutes, in which a server that is back would not be noticed.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);  // in truth how long one attempt may take
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // Servers answer GOAWAY to pings that come more often than every five seconds.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);

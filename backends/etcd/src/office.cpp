@@ -62,11 +62,11 @@ bool office::again_with_new_lease(const job& j, const failure& why) {
   return true;
 }
 
-void office::wait_behind(const job& j, const std::string& awaited) {
+void office::wait_behind(const job& j, const std::string& awaited, lookout::scope which) {
   const auto& t = j->t;
   const std::string before = tickets.queue(t, awaited);
   if (!before.empty() && before != awaited) eyes->ignore(before, t->claim.id, lookout::afterwards::stand_by);
-  if (!awaited.empty() && eyes->listen(awaited, j->seen_at, t->claim.id)) tickets.wake(t);
+  if (!awaited.empty() && eyes->listen(awaited, which, j->seen_at, t->claim.id)) tickets.wake(t);
   guard(t);
   // Old servers lose events around a compaction: however quiet it is, the line is looked at from time to time.
   const auto again = std::clamp<std::chrono::nanoseconds>(t->claim.ttl / 3, 1s, 5s);
@@ -113,7 +113,7 @@ void office::close(const ledger::page& t) {
     terms->drop(t->lease);
   } else if (t->may_come_late) {
     haunt(t->key, t->value);
-    if (!t->writer_key.empty()) haunt(t->writer_key, t->value);
+    if (!t->second_key.empty()) haunt(t->second_key, t->value);
   }
   tickets.close(t);
 }
@@ -129,13 +129,21 @@ void office::close_later(const ledger::page& t, std::function<void()> again) {
 }
 
 void office::haunt(const std::string& key, const std::string& value) {
+  haunt([this, key, value] {
+    script s;
+    s.holds(key, value).remove(key);
+    txn(s, spi::caller::must_not_block, [](const auto&) {});
+  });
+}
+
+void office::haunt(std::function<void()> again) {
   const auto now = engine.now();
   const auto until = now + std::max<std::chrono::nanoseconds>(60s, 12 * engine.options().request_timeout);
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
     first = ghosts_.empty();
-    ghosts_.push_back({key, value, until});
+    ghosts_.push_back({std::move(again), until});
   }
   if (!first) return;
   engine.at(now + between_tries, [this, alive = std::weak_ptr(alive_)] {
@@ -151,11 +159,7 @@ void office::lay_ghosts() {
     ghosts_.remove_if([&](const ghost& g) { return g.until <= now; });
     all.assign(ghosts_.begin(), ghosts_.end());
   }
-  for (const auto& g : all) {
-    script s;
-    s.holds(g.key, g.value).remove(g.key);
-    txn(s, spi::caller::must_not_block, [](const auto&) {});
-  }
+  for (const auto& g : all) g.lay();
   if (all.empty()) return;
   engine.at(now + 2 * between_tries, [this, alive = std::weak_ptr(alive_)] {
     if (!alive.expired()) lay_ghosts();
@@ -187,7 +191,7 @@ void office::watch_guarded() {
     const auto [key, revision] = tickets.position_of(t);
     if (revision == 0) continue;
     // What happened before is looked for once: as soon as the watch stands.
-    if (eyes->listen(key, revision, t->claim.id)) on_news(key, t->claim.id, lookout::news::doubt);
+    if (eyes->listen(key, lookout::scope::key_deleted, revision, t->claim.id)) on_news(key, t->claim.id, lookout::news::doubt);
     // It may have been left this moment.
     if (tickets.find(t->claim.id) != t) eyes->ignore(key, t->claim.id, lookout::afterwards::close);
   }

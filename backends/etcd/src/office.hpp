@@ -58,7 +58,7 @@ class office {
   bool again_with_new_lease(const job& j, const failure& why);
 
   /// In line behind `awaited`, as of the job's listing.
-  void wait_behind(const job& j, const std::string& awaited);
+  void wait_behind(const job& j, const std::string& awaited, lookout::scope which = lookout::scope::key_deleted);
   /// It is ours: counts its time, and keeps an eye on its key.
   void settle(const job& j, fencing_token first, std::uint32_t tokens);
   /// Ends the ticket with an answer. Nothing of it is at the server.
@@ -71,14 +71,15 @@ class office {
   void close_later(const ledger::page& t, std::function<void()> again);
   /// A key that may be written after it was deleted, by a request that was never answered.
   void haunt(const std::string& key, const std::string& value);
+  /// For as long as such a request may be carried out, `again` undoes it every now and then.
+  void haunt(std::function<void()> again);
 
   /// The refusal of a name that is in other use.
   static failure other_kind(const std::string& name, spi::kind wanted, spi::kind present);
 
  private:
   struct ghost {
-    std::string key;
-    std::string value;
+    std::function<void()> lay;
     spi::time_point until;
   };
 

@@ -56,7 +56,7 @@ void renewals::look_for(std::size_t from, std::size_t to) {
     one.set_keys_only(true);
     s.then(std::move(one));
     if (writers_[i] == 0) continue;
-    auto other = script::range(tickets_[i]->writer_key);
+    auto other = script::range(tickets_[i]->second_key);
     other.set_keys_only(true);
     s.then(std::move(other));
   }

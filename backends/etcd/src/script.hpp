@@ -27,6 +27,13 @@ class script {
     c.set_value(value);
     return *this;
   }
+  /// Its value, as bytes, is greater. Never true of a key that is not there.
+  script& exceeds(const std::string& key, const std::string& value) {
+    auto& c = compare(key, etcdserverpb::Compare::VALUE);
+    c.set_result(etcdserverpb::Compare::GREATER);
+    c.set_value(value);
+    return *this;
+  }
   /// There is nothing in the range.
   script& none(const key_range& where) {
     auto& c = compare(where.first, etcdserverpb::Compare::CREATE);
@@ -61,6 +68,13 @@ class script {
   }
   script& otherwise(etcdserverpb::RangeRequest what) {
     *request.add_failure()->mutable_request_range() = std::move(what);
+    return *this;
+  }
+
+  script& otherwise_put(const std::string& key, const std::string& value) {
+    auto& p = *request.add_failure()->mutable_request_put();
+    p.set_key(key);
+    p.set_value(value);
     return *this;
   }
 
