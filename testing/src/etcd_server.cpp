@@ -87,7 +87,7 @@ void etcd_node::launch() {
   if (pid_ < 0) throw std::runtime_error("fork");
 }
 
-bool etcd_node::answers() const {
+std::string etcd_node::get(const std::string& path) const {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const timeval patience{1, 0};
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -96,19 +96,22 @@ bool etcd_node::answers() const {
   address.sin_port = htons(at_.client);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   std::string said;
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
-    // With TLS the connection must do.
-    const bool plain = settings_.size() < 2 || settings_[1].starts_with("http:");
-    if (!plain) said = "\"true\"";
-    const std::string_view request = "GET /health HTTP/1.0\r\n\r\n";
-    std::array<char, 2048> part{};
-    if (plain && ::send(fd, request.data(), request.size(), MSG_NOSIGNAL) > 0) {
-      for (ssize_t got = 0; (got = ::recv(fd, part.data(), part.size(), 0)) > 0;)
-        said.append(part.data(), static_cast<std::size_t>(got));
-    }
+  const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      ::send(fd, request.data(), request.size(), MSG_NOSIGNAL) > 0) {
+    std::array<char, 8192> part{};
+    for (ssize_t got = 0; (got = ::recv(fd, part.data(), part.size(), 0)) > 0;)
+      said.append(part.data(), static_cast<std::size_t>(got));
   }
   ::close(fd);
-  return said.find("\"true\"") != said.npos;
+  return said;
+}
+
+bool etcd_node::answers() const {
+  const std::string said = get("/health");
+  // With TLS it must do that it says anything.
+  const bool plain = settings_.size() < 2 || settings_[1].starts_with("http:");
+  return plain ? said.find("\"true\"") != said.npos : !said.empty();
 }
 
 bool etcd_node::ended() {

@@ -16,12 +16,18 @@ bool in_line(spi::kind k) { return k == spi::kind::mutex || k == spi::kind::shar
 }  // namespace
 
 result<std::unique_ptr<spi::backend>> etcd_backend::open(const settings& where, spi::runtime& engine) {
+  if (!fork_guard::usable())
+    return failure{
+        errc::unsupported,
+        "this process was forked while a thread of its parent waited for etcd, and gRPC cannot be used in it; "
+        "connect to etcd after exec only"};
   auto store = std::make_unique<etcd_backend>(where, engine);
   if (auto good = store->reach(); !good) return good.error();
   return std::unique_ptr<spi::backend>(std::move(store));
 }
 
-etcd_backend::etcd_backend(const settings& where, spi::runtime& engine) : office_(where, engine), lines_(office_), pools_(office_), numbers_(office_) {}
+etcd_backend::etcd_backend(const settings& where, spi::runtime& engine)
+    : office_(where, engine), lines_(office_), numbers_(office_), pools_(office_, numbers_) {}
 
 /// Asks one after the other, until one has answered or the time is over.
 result<void> etcd_backend::reach() {
@@ -82,6 +88,7 @@ void etcd_backend::watch(const spi::claim& queued, spi::completion<spi::wake> do
 
 void etcd_backend::leave(const spi::claim& ours, spi::caller from, spi::completion<bool> done) {
   const auto t = office_.tickets.find(ours.id);
+  if (!t && ours.kind == spi::kind::semaphore) return pools_.leave(ours, from, std::move(done));
   if (!t) return done(false);
   if (!in_line(ours.kind)) return pools_.leave(t, from, std::move(done));
   if (t->key.empty()) {  // it never got as far as having one

@@ -58,8 +58,8 @@ class etcd_backend final : public spi::backend {
 
   office office_;
   line_desk lines_;
-  pool_desk pools_;
   number_desk numbers_;
+  pool_desk pools_;
   std::uint64_t cluster_id_ = 0;
 };
 

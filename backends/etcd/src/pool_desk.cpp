@@ -8,6 +8,7 @@ namespace {
 
 constexpr unsigned most_tries = 64;  // each lost to somebody who took something
 constexpr unsigned strict_tries = 8;
+constexpr std::size_t remembered = 4096;
 
 std::int64_t number(std::string_view text) {
   std::int64_t value = 0;
@@ -55,7 +56,8 @@ void pool_desk::enter_latch(const job& j) {
 void pool_desk::name_keys(const job& j) {
   ticket& t = *j->t;
   // Of a counting_semaphore, what says that it was taken: a grant leaves nothing else.
-  const std::string own = counts(t) ? office_.names.done(t.claim.id) : office_.names.permits(t.claim.name) + t.claim.id.hex();
+  const std::string own =
+      counts(t) ? office_.names.done(t.claim.id) : office_.names.permits(t.claim.name) + t.claim.id.hex();
   office_.tickets.choose_key(j->t, [&](unsigned) { return own; });
   t.second_key = office_.names.waits(t.claim.name) + t.claim.id.hex();
   t.value = record::of(t.claim, office_.engine.who()).text() + "\tlease=" + hex(t.lease);
@@ -173,7 +175,8 @@ void pool_desk::decide(const job& j, const view& v) {
   if (v.place == 0) return stand_in_line(j);
   if (!v.ahead.empty()) return office_.wait_behind(j, v.ahead);
   if (counts(t))
-    return office_.wait_behind(j, office_.names.number(t.claim.name, spi::kind::semaphore), lookout::scope::key_changed);
+    return office_.wait_behind(j, office_.names.number(t.claim.name, spi::kind::semaphore),
+                               lookout::scope::key_changed);
   office_.wait_behind(j, office_.names.permits(t.claim.name), lookout::scope::below_deleted);
 }
 
@@ -226,7 +229,31 @@ void pool_desk::settle(const job& j, std::int64_t revision) {
   office_.txn(s, spi::caller::must_not_block, [](const auto&) {});
   t->may_come_late = false;
   office_.close(t);
+  {
+    const std::lock_guard lock(mutex_);
+    taken_.push_back(t->claim.id);
+    if (taken_.size() > remembered) taken_.pop_front();
+  }
   j->done(spi::entry_result(spi::granted{}));
+}
+
+void pool_desk::leave(const spi::claim& c, spi::caller from, spi::completion<bool> done) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::erase(taken_, c.id) == 0) return done(false);
+  }
+  // Under an id of its own: that of the claim may still be noted as taken.
+  auto id_back = c.id;
+  id_back.bytes[0] ^= 0xff;
+  const spi::count_request back{c.name, c.kind, spi::count_request::op::add, std::int64_t{c.permits}, id_back};
+  numbers_.count(back, from, [this, id = c.id, done = std::move(done)](const result<spi::count_reply>& said) mutable {
+    if (said) return done(true);
+    {
+      const std::lock_guard lock(mutex_);
+      taken_.push_back(id);  // the engine asks again
+    }
+    done(said.error());
+  });
 }
 
 void pool_desk::leave(const ledger::page& t, spi::caller from, spi::completion<bool> done) {

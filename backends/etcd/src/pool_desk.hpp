@@ -1,7 +1,10 @@
 #pragma once
 
+#include "number_desk.hpp"
 #include "office.hpp"
 #include "record.hpp"
+
+#include <deque>
 
 namespace holdfast::etcd {
 
@@ -12,10 +15,13 @@ namespace holdfast::etcd {
 /// Thread safety: safe.
 class pool_desk {
  public:
-  explicit pool_desk(office& of) : office_(of) {}
+  pool_desk(office& of, number_desk& numbers) : office_(of), numbers_(numbers) {}
 
   void enter(const job& j);
   void leave(const ledger::page& t, spi::caller from, spi::completion<bool> done);
+  /// Of a claim without a ticket. A counting_semaphore's has none once it is granted; whoever leaves it after that did
+  /// not want it any more (a wait that was given up at that moment), and the permits go back.
+  void leave(const spi::claim& c, spi::caller from, spi::completion<bool> done);
 
  private:
   using listing = google::protobuf::RepeatedPtrField<mvccpb::KeyValue>;
@@ -23,10 +29,10 @@ class pool_desk {
   struct view {
     std::int64_t revision = 0;
     std::int64_t free = 0;
-    std::int64_t number_mod = 0;       // counting_semaphore: of the number
-    std::int64_t granted = 0;          // ours, already: when
-    std::int64_t place = 0;            // ours in line: since when; 0: none
-    std::string ahead;                 // the last in line before us
+    std::int64_t number_mod = 0;  // counting_semaphore: of the number
+    std::int64_t granted = 0;     // ours, already: when
+    std::int64_t place = 0;       // ours in line: since when; 0: none
+    std::string ahead;            // the last in line before us
     std::optional<failure> refusal;
   };
 
@@ -47,6 +53,9 @@ class pool_desk {
   key_range line(const ticket& t) const { return everything_below(office_.names.line(t.claim.name)); }
 
   office& office_;
+  number_desk& numbers_;
+  std::mutex mutex_;
+  std::deque<spi::owner_id> taken_;  // of counting_semaphores, the last ones
 };
 
 }  // namespace holdfast::etcd

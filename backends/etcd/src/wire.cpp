@@ -6,18 +6,46 @@ namespace holdfast::etcd {
 
 using namespace std::chrono_literals;
 
-wire::wire(const settings& where, spi::runtime& engine)
-    : where_(where), engine_(engine), members_(where), thread_([this] {
-        spi::adopt_this_thread();
-        void* done = nullptr;
-        bool good = false;
-        while (queue_.Next(&done, &good)) static_cast<tag*>(done)->proceed(good);
-      }) {}
+wire::wire(const settings& where, spi::runtime& engine) : where_(where), engine_(engine), members_(where) {
+  thread_ = std::thread([this] {
+    spi::adopt_this_thread();
+    serve();
+  });
+  fork_guard::add(this);
+}
+
+void wire::serve() {
+  void* done = nullptr;
+  bool good = false;
+  while (queue_.Next(&done, &good)) {
+    static_cast<tag*>(done)->proceed(good);
+    std::unique_lock lock(pause_mutex_);
+    if (!pausing_) continue;
+    outside_ = true;
+    paused_changed_.notify_all();
+    paused_changed_.wait(lock, [&] { return !pausing_; });
+    outside_ = false;
+  }
+}
+
+bool wire::step_out() {
+  std::unique_lock lock(pause_mutex_);
+  pausing_ = true;
+  alarm_.Set(&queue_, std::chrono::system_clock::now(), &knock_);
+  return paused_changed_.wait_for(lock, 1s, [&] { return outside_; });
+}
+
+void wire::go_on() {
+  const std::lock_guard lock(pause_mutex_);
+  pausing_ = false;
+  paused_changed_.notify_all();
+}
 
 wire::~wire() { close(); }
 
 void wire::close() {
   if (!thread_.joinable()) return;
+  fork_guard::remove(this);
   {
     const std::lock_guard lock(open_mutex_);
     closed_ = true;
@@ -58,6 +86,7 @@ result<void> wire::log_in(std::chrono::nanoseconds limit) {
   grpc::ClientContext context;
   prepare(context, limit);
   const auto asked = members_.current();
+  const fork_guard::inside here;
   const grpc::Status status = members_.at(asked).auth->Authenticate(&context, request, &reply);
   if (!status.ok() && !knows_no_users(status)) return explain(status, asked);
   const std::lock_guard lock(login_mutex_);

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "etcd_error.hpp"
+#include "fork_guard.hpp"
 #include "members.hpp"
 
 #include <holdfast/backend.hpp>
 
+#include <grpcpp/alarm.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/support/async_stream.h>
@@ -41,12 +43,12 @@ struct method {
 /// waits for.
 ///
 /// Thread safety: safe.
-class wire {
+class wire : private fork_guard::loop {
  public:
   wire(const settings& where, spi::runtime& engine);
   wire(const wire&) = delete;
   wire& operator=(const wire&) = delete;
-  ~wire();  ///< What is under way is cut off first; see close().
+  ~wire() override;  ///< What is under way is cut off first; see close().
 
   /// Ends the thread, after the last answer has come. Requires: streams are cancelled.
   void close();
@@ -90,6 +92,10 @@ class wire {
   template <class Stub, class Request, class Reply>
   class pending;
 
+  void serve();
+  bool step_out() override;
+  void go_on() override;
+
   void prepare(grpc::ClientContext& context, std::chrono::nanoseconds limit) const;
   /// Turns a status into a failure, and remembers a member that did not answer.
   failure explain(const grpc::Status& status, std::size_t asked);
@@ -102,6 +108,7 @@ class wire {
     prepare(context, limit);
     introduce(context);
     Stub& stub = *(members_.at(index).*what.stub);
+    const fork_guard::inside here;
     return (stub.*what.call)(&context, request, &reply);
   }
 
@@ -127,6 +134,18 @@ class wire {
   bool closed_ = false;
   mutable std::mutex login_mutex_;
   std::string login_;  // the token of etcd's simple or JWT authentication
+
+  // Around a fork.
+  struct knock final : tag {
+    void proceed(bool /*good*/) override {}
+  };
+  std::mutex pause_mutex_;
+  std::condition_variable paused_changed_;
+  bool pausing_ = false;
+  bool outside_ = false;
+  knock knock_;
+  grpc::Alarm alarm_;
+
   std::thread thread_;
 };
 

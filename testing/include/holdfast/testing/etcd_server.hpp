@@ -31,6 +31,8 @@ class etcd_node {
   std::uint16_t port() const noexcept { return at_.client; }
   std::string address() const { return "127.0.0.1:" + std::to_string(at_.client); }
 
+  std::string get(const std::string& path) const;  ///< Over HTTP; empty if there is no answer.
+
   void launch();         ///< Again with the data it had. Returns at once.
   bool answers() const;  ///< Serves requests: there is a leader.
   bool ended();          ///< By itself.

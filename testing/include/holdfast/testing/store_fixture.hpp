@@ -29,6 +29,8 @@ class store_fixture {
   virtual bool notices_death_at_once() const { return true; }
   /// A holder that is stopped beyond its ttl makes room for the next. Not where the kernel keeps the lock for it.
   virtual bool expires_paused_holders() const { return true; }
+  /// A waiter that was killed keeps its place in line until its client's ttl ends, as a holder does.
+  virtual bool dead_waiters_last_their_ttl() const { return false; }
   /// A waiting writer is ahead of readers that come later.
   virtual bool queues_writers() const { return true; }
 
