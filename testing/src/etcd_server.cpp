@@ -41,6 +41,20 @@ int reap(pid_t pid, int flags) {
   ::_exit(127);
 }
 
+/// A connection to a port of this machine; -1: nobody listens.
+int dial(std::uint16_t port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const timeval patience{1, 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
 std::string output_of(const std::string& command, int& status) {
   std::FILE* const pipe = ::popen(command.c_str(), "re");
   if (pipe == nullptr) throw std::runtime_error("popen");
@@ -88,30 +102,25 @@ void etcd_node::launch() {
 }
 
 std::string etcd_node::get(const std::string& path) const {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const timeval patience{1, 0};
-  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(at_.client);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int fd = dial(at_.client);
   std::string said;
   const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-      ::send(fd, request.data(), request.size(), MSG_NOSIGNAL) > 0) {
+  if (fd >= 0 && ::send(fd, request.data(), request.size(), MSG_NOSIGNAL) > 0) {
     std::array<char, 8192> part{};
     for (ssize_t got = 0; (got = ::recv(fd, part.data(), part.size(), 0)) > 0;)
       said.append(part.data(), static_cast<std::size_t>(got));
   }
-  ::close(fd);
+  if (fd >= 0) ::close(fd);
   return said;
 }
 
 bool etcd_node::answers() const {
-  const std::string said = get("/health");
-  // With TLS it must do that it says anything.
   const bool plain = settings_.size() < 2 || settings_[1].starts_with("http:");
-  return plain ? said.find("\"true\"") != said.npos : !said.empty();
+  if (plain) return get("/health").find("\"true\"") != std::string::npos;
+  // With TLS it must do that somebody listens.
+  const int fd = dial(at_.client);
+  if (fd >= 0) ::close(fd);
+  return fd >= 0;
 }
 
 bool etcd_node::ended() {

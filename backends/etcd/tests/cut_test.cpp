@@ -70,7 +70,7 @@ TEST_P(etcd_cut, lets_no_two_in_loses_no_waiter_and_leaves_nothing) {
     mutex cut(connect("etcd://127.0.0.1:" + std::to_string(proxy_.port()), options), "m");
     mutex spared(connect(server_.url(), options), "m");
     std::minstd_rand random{20261116};
-    const auto cuts = static_cast<std::size_t>(scaled(60));
+    const auto cuts = static_cast<std::size_t>(scaled(250));
     for (int round = 0; proxy_.cuts() < cuts; ++round) {
       // A life is about as many bytes.
       const bool to_server = GetParam().which == direction::to_server;
@@ -93,6 +93,7 @@ TEST_P(etcd_cut, lets_no_two_in_loses_no_waiter_and_leaves_nothing) {
 INSTANTIATE_TEST_SUITE_P(everywhere, etcd_cut,
                          ::testing::Values(cut_case{"requests_closed", direction::to_server, manner::close},
                                            cut_case{"replies_closed", direction::to_client, manner::close},
+                                           cut_case{"requests_reset", direction::to_server, manner::reset},
                                            cut_case{"replies_reset", direction::to_client, manner::reset}),
                          [](const auto& at) { return std::string(at.param.label); });
 

@@ -44,7 +44,7 @@ TEST(etcd_layout, the_transaction_of_the_documentation_checks_a_token) {
   mutex m(connect(server.url()), "orders");
   const auto write_under = [&](const std::string& key, fencing_token token, const std::string& value) {
     return server.etcdctl("txn <<'END'\ncreate(\"" + key + "\") = \"" + std::to_string(token.value()) +
-                          "\"\n\nput row " + value + "\n\nEND\n");
+                          "\"\n\nput row " + value + "\n\n\nEND\n");
   };
   lease held = m.acquire();
   const fencing_token old = held.token();

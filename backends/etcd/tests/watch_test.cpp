@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <vector>
 
 namespace holdfast::testing {
@@ -29,9 +30,8 @@ TEST(etcd_watch, one_waiter_is_woken_per_release_however_many_wait) {
   const client watcher = connect(server.url());
   mutex first(watcher, "m");
   lease held = first.acquire();
-  std::vector<mutex> locks;
+  std::deque<mutex> locks;
   std::vector<operation<lease>> waits;
-  locks.reserve(crowd);
   for (std::size_t i = 0; i < crowd; ++i) {
     locks.emplace_back(connect(server.url()), "m");
     waits.push_back(locks.back().async_acquire());
