@@ -31,6 +31,9 @@ class etcd_backend final : public spi::backend {
   /// Blocks at most connect_timeout.
   static result<std::unique_ptr<spi::backend>> open(const settings& where, spi::runtime& engine);
   etcd_backend(const settings& where, spi::runtime& engine);
+  etcd_backend(const etcd_backend&) = delete;
+  etcd_backend& operator=(const etcd_backend&) = delete;
+  ~etcd_backend() override { office_.shut_down(); }
 
   spi::capabilities supports() const noexcept override;
   std::string identity() const override;
@@ -52,6 +55,7 @@ class etcd_backend final : public spi::backend {
   void inspect(const std::string& prefix, spi::completion<std::vector<entry>> done) override;
   void evict(const std::string& name, spi::completion<bool> done) override;
   std::function<void()> observe(const std::string& prefix, std::function<void()> changed) override;
+  void examine(spi::completion<std::vector<finding>> done) override;
 
  private:
   result<void> reach();

@@ -2,6 +2,7 @@
 
 #include <grpc/fork.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -57,12 +58,22 @@ void after_fork_in_child() {
   state().mutex.unlock();
 }
 
+void before_exit() {
+  // Never unlocked: whoever wants to begin or end anything now, waits for the end of the process.
+  state().mutex.lock();
+  for (auto* const one : state().all) one->step_out();
+  for (int tries = 0; callers > 0 && tries < 200; ++tries) ::usleep(5000);
+}
+
 }  // namespace
 
 void fork_guard::add(loop* one) {
   // After gRPC's own: then these come first before the fork, and last after it.
   static const int registered = ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  // After gRPC's static objects were made: so it runs before they go.
+  static const int at_exit = std::atexit(before_exit);
   static_cast<void>(registered);
+  static_cast<void>(at_exit);
   const std::lock_guard lock(state().mutex);
   state().all.push_back(one);
 }

@@ -6,7 +6,8 @@
 namespace holdfast::etcd {
 
 /// Lets a process fork although it uses gRPC. gRPC can be used again in the child only if nobody was inside it when the
-/// process forked; so the library's threads step out for that moment, and gRPC's own handlers are called.
+/// process forked; so the library's threads step out for that moment, and gRPC's own handlers are called. They step out
+/// for good when the process exits: gRPC's static objects go then.
 ///
 /// Thread safety: safe.
 class fork_guard {
@@ -22,7 +23,7 @@ class fork_guard {
   static void add(loop* one);
   static void remove(loop* one);
 
-  /// Around a call that blocks inside gRPC: a fork meanwhile leaves the child without it.
+  /// Around a call that blocks inside gRPC: a fork meanwhile leaves the child without it, and an exit waits a little.
   class inside {
    public:
     inside();

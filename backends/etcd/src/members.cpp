@@ -1,7 +1,10 @@
 #include "members.hpp"
 
+#include <arpa/inet.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
+
+#include <array>
 
 namespace holdfast::etcd {
 
@@ -36,6 +39,15 @@ grpc::ChannelArguments arguments_for(const settings& where) {
   return arguments;
 }
 
+/// An address needs no resolver, and none of its threads.
+std::string target(const std::string& endpoint) {
+  const bool six = endpoint.starts_with('[');
+  const auto host = six ? endpoint.substr(1, endpoint.find(']') - 1) : endpoint.substr(0, endpoint.rfind(':'));
+  std::array<unsigned char, 16> address{};
+  if (::inet_pton(six ? AF_INET6 : AF_INET, host.c_str(), address.data()) != 1) return "dns:///" + endpoint;
+  return (six ? "ipv6:" : "ipv4:") + endpoint;
+}
+
 }  // namespace
 
 member::member(std::string where, const std::shared_ptr<grpc::Channel>& through)
@@ -52,7 +64,7 @@ members::members(const settings& where) {
   const auto credentials = credentials_for(where);
   for (const auto& endpoint : where.endpoints) {
     all_.push_back(std::make_unique<member>(
-        endpoint, grpc::CreateCustomChannel("dns:///" + endpoint, credentials, arguments_for(where))));
+        endpoint, grpc::CreateCustomChannel(target(endpoint), credentials, arguments_for(where))));
   }
 }
 

@@ -27,7 +27,7 @@ office::office(const settings& what, spi::runtime& runtime)
       pulse(std::make_shared<heartbeat>(through, [e = events] { e->cut(); })),
       terms(std::make_shared<leases>(through, pulse, [this](leases::id lease) { on_lost_lease(lease); })) {}
 
-office::~office() {
+void office::shut_down() {
   terms->stop();
   const auto session = terms->take_session();
   // What is still held is left to its end; with nothing held, nobody has to wait for that.
@@ -191,7 +191,8 @@ void office::watch_guarded() {
     const auto [key, revision] = tickets.position_of(t);
     if (revision == 0) continue;
     // What happened before is looked for once: as soon as the watch stands.
-    if (eyes->listen(key, lookout::scope::key_deleted, revision, t->claim.id)) on_news(key, t->claim.id, lookout::news::doubt);
+    if (eyes->listen(key, lookout::scope::key_deleted, revision, t->claim.id))
+      on_news(key, t->claim.id, lookout::news::doubt);
     // It may have been left this moment.
     if (tickets.find(t->claim.id) != t) eyes->ignore(key, t->claim.id, lookout::afterwards::close);
   }

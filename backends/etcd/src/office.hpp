@@ -33,7 +33,9 @@ class office {
   office(const settings& what, spi::runtime& runtime);
   office(const office&) = delete;
   office& operator=(const office&) = delete;
-  ~office();
+
+  /// Ends the session and everything that is under way. Requires: no call is, and none comes.
+  void shut_down();
 
   const settings where;
   spi::runtime& engine;

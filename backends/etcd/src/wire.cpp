@@ -1,10 +1,19 @@
 #include "wire.hpp"
 
+#include <grpc/grpc.h>
+
 #include <algorithm>
 
 namespace holdfast::etcd {
 
 using namespace std::chrono_literals;
+
+wire::library::library() { grpc_init(); }
+
+wire::library::~library() {
+  const fork_guard::inside here;
+  grpc_shutdown_blocking();
+}
 
 wire::wire(const settings& where, spi::runtime& engine) : where_(where), engine_(engine), members_(where) {
   thread_ = std::thread([this] {

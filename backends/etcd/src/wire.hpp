@@ -126,6 +126,16 @@ class wire : private fork_guard::loop {
     done(explain(status, asked));
   }
 
+  /// The last one out waits until gRPC has cleaned up: it would do so on a thread of its own, beside whatever the
+  /// program does next, its exit for example.
+  struct library {
+    library();
+    library(const library&) = delete;
+    library& operator=(const library&) = delete;
+    ~library();
+  };
+
+  const library grpc_;
   const settings where_;
   spi::runtime& engine_;
   members members_;
