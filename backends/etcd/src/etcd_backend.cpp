@@ -16,11 +16,10 @@ bool in_line(spi::kind k) { return k == spi::kind::mutex || k == spi::kind::shar
 }  // namespace
 
 result<std::unique_ptr<spi::backend>> etcd_backend::open(const settings& where, spi::runtime& engine) {
-  if (!fork_guard::usable())
-    return failure{
-        errc::unsupported,
-        "this process was forked while a thread of its parent waited for etcd, and gRPC cannot be used in it; "
-        "connect to etcd after exec only"};
+  if (!process_guard::usable())
+    return failure{errc::unsupported,
+                   "this process was forked from one that uses etcd, and gRPC does not work in such a child: run a "
+                   "program in it (exec), or fork before the first connect"};
   auto store = std::make_unique<etcd_backend>(where, engine);
   if (auto good = store->reach(); !good) return good.error();
   return std::unique_ptr<spi::backend>(std::move(store));

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 wire::library::library() { grpc_init(); }
 
 wire::library::~library() {
-  const fork_guard::inside here;
+  const process_guard::inside here;
   grpc_shutdown_blocking();
 }
 
@@ -20,7 +20,7 @@ wire::wire(const settings& where, spi::runtime& engine) : where_(where), engine_
     spi::adopt_this_thread();
     serve();
   });
-  fork_guard::add(this);
+  process_guard::add(this);
 }
 
 void wire::serve() {
@@ -28,33 +28,26 @@ void wire::serve() {
   bool good = false;
   while (queue_.Next(&done, &good)) {
     static_cast<tag*>(done)->proceed(good);
-    std::unique_lock lock(pause_mutex_);
-    if (!pausing_) continue;
+    std::unique_lock lock(exit_mutex_);
+    if (!asked_out_) continue;
     outside_ = true;
-    paused_changed_.notify_all();
-    paused_changed_.wait(lock, [&] { return !pausing_; });
-    outside_ = false;
+    stepped_out_.notify_all();
+    stepped_out_.wait(lock, [] { return false; });  // the process ends
   }
 }
 
-bool wire::step_out() {
-  std::unique_lock lock(pause_mutex_);
-  pausing_ = true;
+void wire::step_out() {
+  std::unique_lock lock(exit_mutex_);
+  asked_out_ = true;
   alarm_.Set(&queue_, std::chrono::system_clock::now(), &knock_);
-  return paused_changed_.wait_for(lock, 1s, [&] { return outside_; });
-}
-
-void wire::go_on() {
-  const std::lock_guard lock(pause_mutex_);
-  pausing_ = false;
-  paused_changed_.notify_all();
+  stepped_out_.wait_for(lock, 1s, [&] { return outside_; });
 }
 
 wire::~wire() { close(); }
 
 void wire::close() {
   if (!thread_.joinable()) return;
-  fork_guard::remove(this);
+  process_guard::remove(this);
   {
     const std::lock_guard lock(open_mutex_);
     closed_ = true;
@@ -95,7 +88,7 @@ result<void> wire::log_in(std::chrono::nanoseconds limit) {
   grpc::ClientContext context;
   prepare(context, limit);
   const auto asked = members_.current();
-  const fork_guard::inside here;
+  const process_guard::inside here;
   const grpc::Status status = members_.at(asked).auth->Authenticate(&context, request, &reply);
   if (!status.ok() && !knows_no_users(status)) return explain(status, asked);
   const std::lock_guard lock(login_mutex_);

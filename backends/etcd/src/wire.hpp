@@ -1,8 +1,8 @@
 #pragma once
 
 #include "etcd_error.hpp"
-#include "fork_guard.hpp"
 #include "members.hpp"
+#include "process_guard.hpp"
 
 #include <holdfast/backend.hpp>
 
@@ -13,6 +13,7 @@
 #include <grpcpp/support/async_unary_call.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -43,7 +44,7 @@ struct method {
 /// waits for.
 ///
 /// Thread safety: safe.
-class wire : private fork_guard::loop {
+class wire : private process_guard::loop {
  public:
   wire(const settings& where, spi::runtime& engine);
   wire(const wire&) = delete;
@@ -93,8 +94,7 @@ class wire : private fork_guard::loop {
   class pending;
 
   void serve();
-  bool step_out() override;
-  void go_on() override;
+  void step_out() override;
 
   void prepare(grpc::ClientContext& context, std::chrono::nanoseconds limit) const;
   /// Turns a status into a failure, and remembers a member that did not answer.
@@ -108,7 +108,7 @@ class wire : private fork_guard::loop {
     prepare(context, limit);
     introduce(context);
     Stub& stub = *(members_.at(index).*what.stub);
-    const fork_guard::inside here;
+    const process_guard::inside here;
     return (stub.*what.call)(&context, request, &reply);
   }
 
@@ -145,13 +145,13 @@ class wire : private fork_guard::loop {
   mutable std::mutex login_mutex_;
   std::string login_;  // the token of etcd's simple or JWT authentication
 
-  // Around a fork.
+  // At the end of the process.
   struct knock final : tag {
     void proceed(bool /*good*/) override {}
   };
-  std::mutex pause_mutex_;
-  std::condition_variable paused_changed_;
-  bool pausing_ = false;
+  std::mutex exit_mutex_;
+  std::condition_variable stepped_out_;
+  bool asked_out_ = false;
   bool outside_ = false;
   knock knock_;
   grpc::Alarm alarm_;

@@ -31,6 +31,8 @@ class store_fixture {
   virtual bool expires_paused_holders() const { return true; }
   /// A waiter that was killed keeps its place in line until its client's ttl ends, as a holder does.
   virtual bool dead_waiters_last_their_ttl() const { return false; }
+  /// A child that was forked from a process with clients may connect.
+  virtual bool usable_in_forked_child() const { return true; }
   /// A waiting writer is ahead of readers that come later.
   virtual bool queues_writers() const { return true; }
 
