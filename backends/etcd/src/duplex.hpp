@@ -70,7 +70,11 @@ class duplex : public std::enable_shared_from_this<duplex<Request, Reply>> {
       std::shared_ptr<run> of;
       void (run::*next)(bool);
     };
-    step* then(void (run::*next)(bool)) { return new step(this->shared_from_this(), next); }
+    step* then(void (run::*next)(bool)) {
+      auto* const made = new step(this->shared_from_this(), next);
+      made->hand_in();
+      return made;
+    }
 
     void start() {
       owner->wire_.introduce(context);

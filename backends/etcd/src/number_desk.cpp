@@ -104,8 +104,8 @@ void number_desk::on_read(const step& s, const etcdserverpb::TxnResponse& said) 
     return s->done(
         failure{errc::invalid_argument, "'" + s->request.name + "': the number of permits would not fit in 64 bits"});
   const std::int64_t next = s->request.what == op::drain ? now - reply->value : reply->value;
-  const bool nothing_to_do = !reply->done || (!there && s->request.what == op::drain) ||
-                             (!there && s->request.what == op::subtract);
+  const bool nothing_to_do =
+      !reply->done || (!there && s->request.what == op::drain) || (!there && s->request.what == op::subtract);
   if (nothing_to_do) return s->done(*reply);
   write(s, there ? kvs.Get(0).mod_revision() : 0, there, next, *reply);
 }

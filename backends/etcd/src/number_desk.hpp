@@ -17,8 +17,8 @@ class number_desk {
   void count(const spi::count_request& request, spi::caller from, spi::completion<spi::count_reply> done);
 
   void load_cell(const std::string& name, spi::caller from, spi::completion<spi::cell_value> done);
-  void exchange_cell(const std::string& name, std::uint64_t expected, const std::string& value,
-                     const spi::owner_id& id, spi::caller from, spi::completion<bool> done);
+  void exchange_cell(const std::string& name, std::uint64_t expected, const std::string& value, const spi::owner_id& id,
+                     spi::caller from, spi::completion<bool> done);
   void admit(const std::string& name, fencing_token token, spi::caller from, spi::completion<fencing_token> done);
 
  private:

@@ -65,7 +65,7 @@ std::shared_ptr<const watches::listener> watches::find(id which) const {
 }
 
 void watches::heard(const etcdserverpb::WatchResponse& reply) {
-  if (reply.created()) on_created(reply);
+  if (reply.created() || (reply.canceled() && reply.watch_id() < 0)) return on_created(reply);
   if (reply.canceled()) return on_ended(reply);
   if (reply.events().empty()) return;
   events_ += static_cast<std::uint64_t>(reply.events_size());
@@ -81,8 +81,11 @@ void watches::on_created(const etcdserverpb::WatchResponse& reply) {
     const std::lock_guard lock(mutex_);
     failures_ = 0;
     if (creating_.empty()) return;
-    which = creating_.front();
-    creating_.pop_front();
+    // A refusal has no number: it is that of the one whose turn it is.
+    auto at = std::find(creating_.begin(), creating_.end(), reply.watch_id());
+    if (at == creating_.end()) at = creating_.begin();
+    which = *at;
+    creating_.erase(at);
   }
   if (!reply.canceled()) {
     if (const auto heard_by = find(which)) heard_by->began(reply.header().revision());
@@ -102,7 +105,6 @@ void watches::on_created(const etcdserverpb::WatchResponse& reply) {
 
 /// Also the answer to close(), which nobody waits for.
 void watches::on_ended(const etcdserverpb::WatchResponse& reply) {
-  if (reply.created()) return;
   const std::lock_guard lock(mutex_);
   const auto found = open_.find(reply.watch_id());
   if (found == open_.end()) return;

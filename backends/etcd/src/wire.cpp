@@ -27,7 +27,8 @@ void wire::serve() {
   void* done = nullptr;
   bool good = false;
   while (queue_.Next(&done, &good)) {
-    static_cast<tag*>(done)->proceed(good);
+    auto* const back = static_cast<tag*>(done);
+    if (back->take_back()) back->proceed(good);
     std::unique_lock lock(exit_mutex_);
     if (!asked_out_) continue;
     outside_ = true;
@@ -39,6 +40,7 @@ void wire::serve() {
 void wire::step_out() {
   std::unique_lock lock(exit_mutex_);
   asked_out_ = true;
+  knock_.hand_in();
   alarm_.Set(&queue_, std::chrono::system_clock::now(), &knock_);
   stepped_out_.wait_for(lock, 1s, [&] { return outside_; });
 }
