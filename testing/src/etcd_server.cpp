@@ -159,6 +159,9 @@ etcd_server::etcd_server(size how_many, std::vector<std::string> settings, schem
       std::vector<std::string> words{"--listen-client-urls", client, "--advertise-client-urls",       client,
                                      "--listen-peer-urls",   peer,   "--initial-advertise-peer-urls", peer,
                                      "--initial-cluster",    cluster};
+      // As etcd has it by default: a busy machine must not depose its leaders one after the other.
+      if (how_many != size::one)
+        words.insert(words.end(), {"--heartbeat-interval", "100", "--election-timeout", "1000"});
       words.insert(words.end(), settings.begin(), settings.end());
       nodes_.push_back(std::make_unique<etcd_node>("n" + std::to_string(i), ports[i], std::move(words)));
     }
