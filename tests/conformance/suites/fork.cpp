@@ -136,7 +136,9 @@ TEST_P(fork_conformance, the_child_may_connect_again_and_is_excluded) {
   const std::string url = store().url();
   mutex m(c, name);
   lease held = m.acquire();
+  const bool usable = store().usable_in_forked_child();
   const int outcome = in_forked_child([&] {
+    if (!usable) return refuses([&] { return holdfast::connect(url); }) ? 0 : 3;
     const client own = holdfast::connect(url);
     mutex theirs(own, name);
     if (theirs.try_acquire()) return 1;

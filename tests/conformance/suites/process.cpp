@@ -106,7 +106,7 @@ TEST_P(process_conformance, a_killed_waiter_does_not_block_those_behind_it) {
   const client c = connect();
   auto ours = make(c, name);
   auto behind = make(connect(), name);
-  holder_process other = start_holder();
+  holder_process other = store().dead_waiters_last_their_ttl() ? start_holder(2s) : start_holder();
   lease held = ours->acquire();
   other.tell(acquire_of(kind(), name));
   ASSERT_TRUE(waiting(c, name, 1));
@@ -121,7 +121,7 @@ TEST_P(process_conformance, a_killed_waiter_is_gone_when_the_lock_comes_free) {
   const std::string name = unique_name("killed-waiter-only");
   const client c = connect();
   auto ours = make(c, name);
-  holder_process other = start_holder();
+  holder_process other = store().dead_waiters_last_their_ttl() ? start_holder(2s) : start_holder();
   lease held = ours->acquire();
   other.tell(acquire_of(kind(), name));
   ASSERT_TRUE(waiting(c, name, 1));

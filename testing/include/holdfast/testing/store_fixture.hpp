@@ -29,6 +29,10 @@ class store_fixture {
   virtual bool notices_death_at_once() const { return true; }
   /// A holder that is stopped beyond its ttl makes room for the next. Not where the kernel keeps the lock for it.
   virtual bool expires_paused_holders() const { return true; }
+  /// A waiter that was killed keeps its place in line until its client's ttl ends, as a holder does.
+  virtual bool dead_waiters_last_their_ttl() const { return false; }
+  /// A child that was forked from a process with clients may connect.
+  virtual bool usable_in_forked_child() const { return true; }
   /// A waiting writer is ahead of readers that come later.
   virtual bool queues_writers() const { return true; }
 
@@ -57,6 +61,7 @@ std::ostream& operator<<(std::ostream& out, const store_parameter& store);
 store_parameter memory_store();
 store_parameter sqlite_store();
 store_parameter file_store();
+store_parameter etcd_store();
 store_parameter redis_store();
 store_parameter redis_cluster_store();
 store_parameter redlock_store();

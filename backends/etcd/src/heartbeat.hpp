@@ -1,0 +1,45 @@
+#pragma once
+
+#include "duplex.hpp"
+
+#include <deque>
+#include <map>
+
+namespace holdfast::etcd {
+
+/// Keeps leases alive, all of a client's on one stream.
+///
+/// Thread safety: safe.
+class heartbeat : public std::enable_shared_from_this<heartbeat> {
+ public:
+  /// When a lease that was kept alive ends at the earliest; nothing: it is gone.
+  using outcome = std::optional<spi::time_point>;
+
+  /// `silent`: the member does not answer although the connection stands.
+  heartbeat(wire& through, std::function<void()> silent);
+
+  void beat(std::int64_t lease, spi::completion<outcome> done);
+  /// Waits until nothing of it is under way. What was asked is not answered any more.
+  void close();
+
+ private:
+  struct asked {
+    spi::time_point sent;
+    spi::completion<outcome> done;
+    spi::runtime::timer timer = 0;
+  };
+  using line = duplex<etcdserverpb::LeaseKeepAliveRequest, etcdserverpb::LeaseKeepAliveResponse>;
+
+  std::shared_ptr<line> connect();
+  void heard(const etcdserverpb::LeaseKeepAliveResponse& reply);
+  void broken(const grpc::Status& status);
+  void overdue();
+
+  wire& wire_;
+  const std::function<void()> silent_;
+  std::mutex mutex_;
+  std::map<std::int64_t, std::deque<asked>> waiting_;  // answered in order, for each lease
+  std::shared_ptr<line> line_;
+};
+
+}  // namespace holdfast::etcd

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <holdfast/backend.hpp>
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace holdfast::etcd {
+
+/// One claim of ours as the server knows it: in line, or held. What is not behind the ledger's lock is touched by one
+/// request at a time: those of a claim come one after the other.
+struct ticket {
+  explicit ticket(spi::claim of) : claim(std::move(of)) {}
+
+  const spi::claim claim;
+  std::int64_t lease = 0;  ///< Written behind the ledger's lock.
+  enum class tenure : std::uint8_t { session, own };
+  tenure lease_is = tenure::session;
+
+  /// The one whose creation is our place in line. Of a shared_mutex that of a reader. Written behind the lock.
+  std::string key;
+  std::int64_t revision = 0;  ///< When it was created; 0: not known to be there. Written behind the lock.
+  std::string value;          ///< As it was first written; with our id in it.
+  std::string second_key;     ///< shared_mutex: that of a writer. Permits: the place in line.
+  std::atomic<std::int64_t> writer_revision{0};  ///< 0: there is none.
+  std::int64_t idle_floor = 0;                   ///< Of the token key, if it says nothing any more and may go.
+  /// A request to create it went unanswered: it may be carried out at any time, even after we left.
+  bool may_come_late = false;
+  bool tried_to_leave = false;  ///< and the server did not answer.
+
+  // Behind the ledger's lock.
+  enum class state : std::uint8_t { asking, queued, held };
+  state now = state::asking;
+  std::string awaited;  ///< The key that must go first.
+  bool woken = false;   ///< There was news since the last look.
+  spi::completion<spi::wake> waker;
+};
+
+/// All tickets of a client.
+///
+/// Thread safety: safe. Calls nobody with its lock held.
+class ledger {
+ public:
+  using page = std::shared_ptr<ticket>;
+
+  page open(const spi::claim& claim);  ///< Finds it, or makes it.
+  page find(const spi::owner_id& id) const;
+  /// Ends it, and its watch.
+  void close(const page& t);
+  bool empty() const;
+
+  /// A key nobody else here uses: the first that `make` makes of 0, 1, 2, ...
+  void choose_key(const page& t, const std::function<std::string(unsigned)>& make);
+
+  /// Its key was created then; 0: it is not there.
+  void place(const page& t, std::int64_t revision);
+  struct position {
+    std::string key;
+    std::int64_t revision = 0;
+  };
+  position position_of(const page& t) const;
+  void assign(const page& t, std::int64_t lease, ticket::tenure how);
+
+  /// In line behind `awaited`; what was awaited before.
+  std::string queue(const page& t, std::string awaited);
+  std::string hold(const page& t);
+  ticket::state state_of(const page& t) const;
+  std::string awaited_by(const page& t) const;
+
+  /// The next news completes `waker`; news that came since the last look do it at once.
+  void watch(const page& t, spi::completion<spi::wake> waker);
+  void look(const page& t);  ///< What follows is news.
+  void wake(const page& t);
+  void wake_all();
+
+  std::vector<page> with_lease(std::int64_t lease) const;
+  std::vector<page> all() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<spi::owner_id, page> open_;
+  std::set<std::string> keys_;
+};
+
+}  // namespace holdfast::etcd

@@ -1,0 +1,235 @@
+#include "office.hpp"
+
+#include <algorithm>
+
+namespace holdfast::etcd {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Short holds end before it, and cost no watch of their own.
+constexpr std::chrono::nanoseconds before_guarding = 100ms;
+constexpr std::chrono::nanoseconds between_tries = 1s;
+constexpr std::size_t most_tries = 3;
+
+}  // namespace
+
+office::office(const settings& what, spi::runtime& runtime)
+    : where(what),
+      engine(runtime),
+      names(what.prefix),
+      through(what, runtime),
+      events(std::make_shared<watches>(through)),
+      eyes(std::make_shared<lookout>(
+          events, runtime,
+          [this](const std::string& key, const spi::owner_id& who, lookout::news n) { on_news(key, who, n); })),
+      pulse(std::make_shared<heartbeat>(through, [e = events] { e->cut(); })),
+      terms(std::make_shared<leases>(through, pulse, [this](leases::id lease) { on_lost_lease(lease); })) {}
+
+void office::shut_down() {
+  terms->stop();
+  const auto session = terms->take_session();
+  // What is still held is left to its end; with nothing held, nobody has to wait for that.
+  if (session != 0 && tickets.empty()) {
+    etcdserverpb::LeaseRevokeRequest request;
+    request.set_id(session);
+    const auto limit = std::min<std::chrono::nanoseconds>(through.patience(), 1s);
+    static_cast<void>(through.ask_member(through.cluster().current(), methods::revoke, request, limit));
+  }
+  pulse->close();
+  events->shut_down();
+  through.close();
+}
+
+void office::with_lease(const job& j, std::function<void()> next) {
+  const auto& t = j->t;
+  if (t->lease != 0 && terms->ends(t->lease) != spi::time_point::min()) return next();
+  const bool renewed = t->claim.ttl == engine.options().ttl || t->claim.ttl == std::chrono::nanoseconds::zero();
+  const auto how = renewed ? ticket::tenure::session : ticket::tenure::own;
+  auto got = [this, j, how, next = std::move(next)](const result<leases::id>& lease) {
+    if (!lease) return j->done(lease.error());
+    tickets.assign(j->t, *lease, how);
+    next();
+  };
+  if (renewed) return terms->session(j->request.caller, std::move(got));
+  terms->grant(t->claim.ttl, j->request.caller, std::move(got));
+}
+
+bool office::again_with_new_lease(const job& j, const failure& why) {
+  if (why.code != errc::lost || j->tries++ >= most_tries) return false;
+  terms->gone(j->t->lease);
+  return true;
+}
+
+void office::wait_behind(const job& j, const std::string& awaited, lookout::scope which) {
+  const auto& t = j->t;
+  const std::string before = tickets.queue(t, awaited);
+  if (!before.empty() && before != awaited) eyes->ignore(before, t->claim.id, lookout::afterwards::stand_by);
+  if (!awaited.empty() && eyes->listen(awaited, which, j->seen_at, t->claim.id)) tickets.wake(t);
+  guard(t);
+  // Old servers lose events around a compaction: however quiet it is, the line is looked at from time to time.
+  const auto again = std::clamp<std::chrono::nanoseconds>(t->claim.ttl / 3, 1s, 5s);
+  j->done(spi::entry_result(spi::busy{engine.now() + again}));
+}
+
+void office::settle(const job& j, fencing_token first, std::uint32_t tokens) {
+  const auto& t = j->t;
+  const std::string before = tickets.hold(t);
+  if (!before.empty()) eyes->ignore(before, t->claim.id, lookout::afterwards::stand_by);
+  if (t->lease_is == ticket::tenure::own) {
+    terms->let_run(t->lease);
+    // It ran while we waited: the time that was asked for begins now.
+    if (terms->ends(t->lease) < j->sent + t->claim.ttl) return refresh(j, first, tokens);
+  }
+  guard(t);
+  const auto expires = std::min(j->sent + t->claim.ttl, terms->ends(t->lease));
+  j->done(spi::entry_result(spi::granted{first, tokens, expires}));
+}
+
+void office::refresh(const job& j, fencing_token first, std::uint32_t tokens) {
+  terms->beat(j->t->lease, [this, j, first, tokens](const result<spi::time_point>& ends) {
+    if (!ends) return j->done(failure{errc::unavailable, ends.error().detail});
+    guard(j->t);
+    j->done(spi::entry_result(spi::granted{first, tokens, std::min(j->sent + j->t->claim.ttl, *ends)}));
+  });
+}
+
+void office::refuse(const job& j, failure why) {
+  close(j->t);
+  j->done(std::move(why));
+}
+
+void office::give_up(const job& j) {
+  close(j->t);
+  j->done(spi::entry_result(spi::busy{engine.now()}));
+}
+
+void office::close(const ledger::page& t) {
+  const std::string awaited = tickets.hold(t);
+  if (!awaited.empty()) eyes->ignore(awaited, t->claim.id, lookout::afterwards::stand_by);
+  if (!t->key.empty()) eyes->ignore(t->key, t->claim.id, lookout::afterwards::close);
+  if (t->lease_is == ticket::tenure::own && t->lease != 0) {
+    terms->drop(t->lease);
+  } else if (t->may_come_late) {
+    haunt(t->key, t->value);
+    if (!t->second_key.empty()) haunt(t->second_key, t->value);
+  }
+  tickets.close(t);
+}
+
+void office::close_later(const ledger::page& t, std::function<void()> again) {
+  t->tried_to_leave = true;
+  engine.at(engine.now() + between_tries,
+            [this, alive = std::weak_ptr(alive_), weak = std::weak_ptr(t), again = std::move(again)] {
+              const auto still = weak.lock();
+              if (alive.expired() || !still || !still->tried_to_leave || tickets.find(still->claim.id) != still) return;
+              again();
+            });
+}
+
+void office::haunt(const std::string& key, const std::string& value) {
+  haunt([this, key, value] {
+    script s;
+    s.holds(key, value).remove(key);
+    txn(s, spi::caller::must_not_block, [](const auto&) {});
+  });
+}
+
+void office::haunt(std::function<void()> again) {
+  const auto now = engine.now();
+  const auto until = now + std::max<std::chrono::nanoseconds>(60s, 12 * engine.options().request_timeout);
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    first = ghosts_.empty();
+    ghosts_.push_back({std::move(again), until});
+  }
+  if (!first) return;
+  engine.at(now + between_tries, [this, alive = std::weak_ptr(alive_)] {
+    if (!alive.expired()) lay_ghosts();
+  });
+}
+
+void office::lay_ghosts() {
+  std::vector<ghost> all;
+  const auto now = engine.now();
+  {
+    const std::lock_guard lock(mutex_);
+    ghosts_.remove_if([&](const ghost& g) { return g.until <= now; });
+    all.assign(ghosts_.begin(), ghosts_.end());
+  }
+  for (const auto& g : all) g.lay();
+  if (all.empty()) return;
+  engine.at(now + 2 * between_tries, [this, alive = std::weak_ptr(alive_)] {
+    if (!alive.expired()) lay_ghosts();
+  });
+}
+
+void office::guard(const ledger::page& t) {
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    first = unguarded_.empty();
+    unguarded_.push_back(t);
+  }
+  if (!first) return;
+  engine.at(engine.now() + before_guarding, [this, alive = std::weak_ptr(alive_)] {
+    if (!alive.expired()) watch_guarded();
+  });
+}
+
+void office::watch_guarded() {
+  std::vector<std::weak_ptr<ticket>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all.swap(unguarded_);
+  }
+  for (const auto& weak : all) {
+    const auto t = weak.lock();
+    if (!t || tickets.find(t->claim.id) != t) continue;
+    const auto [key, revision] = tickets.position_of(t);
+    if (revision == 0) continue;
+    // What happened before is looked for once: as soon as the watch stands.
+    if (eyes->listen(key, lookout::scope::key_deleted, revision, t->claim.id))
+      on_news(key, t->claim.id, lookout::news::doubt);
+    // It may have been left this moment.
+    if (tickets.find(t->claim.id) != t) eyes->ignore(key, t->claim.id, lookout::afterwards::close);
+  }
+}
+
+void office::on_news(const std::string& key, const spi::owner_id& who, lookout::news what) {
+  const auto t = tickets.find(who);
+  if (!t) return;
+  if (tickets.state_of(t) != ticket::state::held) return tickets.wake(t);
+  if (key != tickets.position_of(t).key) return;
+  if (what == lookout::news::gone) return engine.lost(who, loss::taken);
+  verify(t);
+}
+
+void office::verify(const ledger::page& t) {
+  const auto [key, revision] = tickets.position_of(t);
+  auto request = script::range(key);
+  request.set_keys_only(true);
+  list(std::move(request), spi::caller::must_not_block, [this, t, since = revision](const auto& reply) {
+    if (!reply || tickets.find(t->claim.id) != t) return;  // the next renewal asks again
+    const bool there = reply->kvs_size() == 1 && reply->kvs(0).create_revision() == since;
+    if (!there) engine.lost(t->claim.id, loss::taken);
+  });
+}
+
+void office::on_lost_lease(leases::id lease) {
+  for (const auto& t : tickets.with_lease(lease)) {
+    if (tickets.state_of(t) == ticket::state::held)
+      engine.lost(t->claim.id, loss::session_ended);
+    else
+      tickets.wake(t);
+  }
+}
+
+failure office::other_kind(const std::string& name, spi::kind wanted, spi::kind present) {
+  return {errc::rejected, "'" + name + "' is in use as a " + to_string(present) + "; it cannot be a " +
+                              to_string(wanted) + " at the same time"};
+}
+
+}  // namespace holdfast::etcd

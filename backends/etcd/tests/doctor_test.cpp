@@ -1,0 +1,84 @@
+#include "doctor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace holdfast::etcd {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+health well() {
+  health out;
+  out.asked.push_back({"h:1", "", "3.5.13", 1, 1, 1000, 2'000'000'000, false});
+  out.members = 3;
+  out.write = 2ms;
+  out.least_ttl = 2s;
+  return out;
+}
+
+std::size_t count(const health& what, finding::level how) {
+  const auto all = judge(what);
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [&](const finding& f) { return f.how == how; }));
+}
+
+bool says(const health& what, finding::level how, const std::string& words) {
+  const auto all = judge(what);
+  return std::any_of(all.begin(), all.end(),
+                     [&](const finding& f) { return f.how == how && f.text.find(words) != std::string::npos; });
+}
+
+using level = finding::level;
+
+}  // namespace
+
+TEST(etcd_doctor, says_nothing_bad_of_a_cluster_that_is_well) {
+  EXPECT_EQ(count(well(), level::warning), 0u);
+  EXPECT_EQ(count(well(), level::danger), 0u);
+  EXPECT_TRUE(says(well(), level::fact, "survives the loss of 1"));
+}
+
+TEST(etcd_doctor, knows_the_versions_with_defects) {
+  for (const char* bad : {"3.4.23", "3.4.30", "3.5.0", "3.5.12"}) {
+    auto what = well();
+    what.asked[0].version = bad;
+    EXPECT_TRUE(says(what, level::warning, "deposed")) << bad;
+  }
+  for (const char* good : {"3.4.31", "3.4.40", "3.5.13", "3.6.0", "3.10.1"}) {
+    auto what = well();
+    what.asked[0].version = good;
+    EXPECT_EQ(count(what, level::warning), 0u) << good;
+  }
+  auto old = well();
+  old.asked[0].version = "3.3.27";
+  EXPECT_TRUE(says(old, level::danger, "older than 3.4"));
+}
+
+TEST(etcd_doctor, sees_what_endangers_locks) {
+  auto what = well();
+  what.asked[0].leader = 0;
+  EXPECT_TRUE(says(what, level::danger, "no leader"));
+  what = well();
+  what.full = true;
+  EXPECT_TRUE(says(what, level::danger, "NOSPACE"));
+  what = well();
+  what.corrupt = true;
+  EXPECT_TRUE(says(what, level::danger, "CORRUPT"));
+  what = well();
+  what.members = 1;
+  EXPECT_TRUE(says(what, level::warning, "the loss of one is an outage"));
+  what = well();
+  what.write = 250ms;
+  EXPECT_TRUE(says(what, level::warning, "250 ms"));
+  what = well();
+  what.asked[0].size = 1'900'000'000;
+  EXPECT_TRUE(says(what, level::warning, "quota"));
+  what = well();
+  what.asked.push_back({"h:2", "no answer", "", 0, 0, 0, 0, false});
+  EXPECT_TRUE(says(what, level::warning, "h:2 does not answer"));
+}
+
+}  // namespace holdfast::etcd

@@ -1,0 +1,246 @@
+#include <holdfast/testing/etcd_server.hpp>
+#include <holdfast/testing/eventually.hpp>
+#include <holdfast/testing/redis_server.hpp>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <stdexcept>
+
+namespace holdfast::testing {
+
+namespace {
+
+int reap(pid_t pid, int flags) {
+  int status = 0;
+  pid_t outcome = 0;
+  while ((outcome = ::waitpid(pid, &status, flags)) < 0 && errno == EINTR) {
+  }
+  return outcome == 0 ? -1 : status;
+}
+
+/// In the child: only what is allowed between fork and exec.
+[[noreturn]] void become(const std::vector<char*>& words, const char* log, pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  const int nowhere = ::open("/dev/null", O_RDWR);
+  ::dup2(nowhere, STDIN_FILENO);
+  const int out = ::open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  ::dup2(out, STDOUT_FILENO);
+  ::dup2(out, STDERR_FILENO);
+  ::execvp(words[0], words.data());
+  ::_exit(127);
+}
+
+/// A connection to a port of this machine; -1: nobody listens.
+int dial(std::uint16_t port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const timeval patience{1, 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+std::string output_of(const std::string& command, int& status) {
+  std::FILE* const pipe = ::popen(command.c_str(), "re");
+  if (pipe == nullptr) throw std::runtime_error("popen");
+  std::string all;
+  std::array<char, 4096> part{};
+  while (const auto got = std::fread(part.data(), 1, part.size(), pipe)) all.append(part.data(), got);
+  status = ::pclose(pipe);
+  if (all.ends_with('\n')) all.pop_back();
+  return all;
+}
+
+}  // namespace
+
+etcd_node::etcd_node(std::string name, ports at, std::vector<std::string> settings)
+    : name_(std::move(name)), at_(at), settings_(std::move(settings)) {}
+
+etcd_node::~etcd_node() {
+  if (pid_ > 0) kill();
+}
+
+void etcd_node::launch() {
+  std::vector<std::string> words{"etcd",
+                                 "--name",
+                                 name_,
+                                 "--data-dir",
+                                 (directory_.path() / "data").string(),
+                                 "--unsafe-no-fsync",
+                                 "--heartbeat-interval",
+                                 "50",
+                                 "--election-timeout",
+                                 "250",
+                                 "--logger",
+                                 "zap",
+                                 "--log-level",
+                                 "error"};
+  words.insert(words.end(), settings_.begin(), settings_.end());
+  std::vector<char*> pointers;
+  for (auto& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  const std::string log = (directory_.path() / "log").string();
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) become(pointers, log.c_str(), parent);
+  if (pid_ < 0) throw std::runtime_error("fork");
+}
+
+std::string etcd_node::get(const std::string& path) const {
+  const int fd = dial(at_.client);
+  std::string said;
+  const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
+  if (fd >= 0 && ::send(fd, request.data(), request.size(), MSG_NOSIGNAL) > 0) {
+    std::array<char, 8192> part{};
+    for (ssize_t got = 0; (got = ::recv(fd, part.data(), part.size(), 0)) > 0;)
+      said.append(part.data(), static_cast<std::size_t>(got));
+  }
+  if (fd >= 0) ::close(fd);
+  return said;
+}
+
+bool etcd_node::answers() const {
+  const bool plain = settings_.size() < 2 || settings_[1].starts_with("http:");
+  if (plain) return get("/health").find("\"true\"") != std::string::npos;
+  // With TLS it must do that somebody listens.
+  const int fd = dial(at_.client);
+  if (fd >= 0) ::close(fd);
+  return fd >= 0;
+}
+
+bool etcd_node::ended() {
+  if (pid_ > 0 && reap(pid_, WNOHANG) < 0) return false;
+  pid_ = -1;
+  return true;
+}
+
+void etcd_node::kill() {
+  ::kill(pid_, SIGKILL);
+  reap(pid_, 0);
+  pid_ = -1;
+}
+
+void etcd_node::pause() {
+  ::kill(pid_, SIGSTOP);
+  reap(pid_, WUNTRACED);
+}
+
+void etcd_node::resume() { ::kill(pid_, SIGCONT); }
+
+etcd_server::etcd_server(size how_many, std::vector<std::string> settings, scheme spoken) : spoken_(spoken) {
+  const std::string protocol = spoken == scheme::plain ? "http://127.0.0.1:" : "https://127.0.0.1:";
+  // Another test may take a port before the server does.
+  for (int attempt = 0;; ++attempt) {
+    std::vector<etcd_node::ports> ports;
+    std::string cluster;
+    for (int i = 0; i < static_cast<int>(how_many); ++i) {
+      ports.push_back({free_port(), free_port()});
+      cluster += (i == 0 ? "n" : ",n") + std::to_string(i) + "=http://127.0.0.1:" + std::to_string(ports.back().peer);
+    }
+    nodes_.clear();
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+      const std::string client = protocol + std::to_string(ports[i].client);
+      const std::string peer = "http://127.0.0.1:" + std::to_string(ports[i].peer);
+      std::vector<std::string> words{"--listen-client-urls", client, "--advertise-client-urls",       client,
+                                     "--listen-peer-urls",   peer,   "--initial-advertise-peer-urls", peer,
+                                     "--initial-cluster",    cluster};
+      // As etcd has it by default: a busy machine must not depose its leaders one after the other.
+      if (how_many != size::one)
+        words.insert(words.end(), {"--heartbeat-interval", "100", "--election-timeout", "1000"});
+      words.insert(words.end(), settings.begin(), settings.end());
+      nodes_.push_back(std::make_unique<etcd_node>("n" + std::to_string(i), ports[i], std::move(words)));
+    }
+    try {
+      start();
+      return;
+    } catch (const std::runtime_error&) {
+      if (attempt == 4) throw;
+    }
+  }
+}
+
+std::string etcd_server::hosts() const {
+  std::string all;
+  for (const auto& one : nodes_) all += (all.empty() ? "" : ",") + one->address();
+  return all;
+}
+
+std::string etcd_server::url(const std::string& options) const {
+  return (spoken_ == scheme::plain ? "etcd://" : "etcds://") + hosts() + options;
+}
+
+void etcd_server::start() {
+  for (auto& one : nodes_)
+    if (!one->running()) one->launch();
+  await_answers();
+}
+
+void etcd_server::await_answers() {
+  for (auto& one : nodes_) {
+    bool over = false;
+    if (eventually([&] { return (over = one->ended()) || one->answers(); }) && !over) continue;
+    throw std::runtime_error("etcd did not start; is etcd-server installed?");
+  }
+}
+
+void etcd_server::kill() {
+  for (auto& one : nodes_)
+    if (one->running()) one->kill();
+}
+
+void etcd_server::pause() {
+  for (auto& one : nodes_) one->pause();
+}
+
+void etcd_server::resume() {
+  for (auto& one : nodes_) one->resume();
+}
+
+std::string etcd_server::etcdctl_command() const { return "ETCDCTL_API=3 etcdctl --endpoints=" + hosts(); }
+
+std::string etcd_server::etcdctl(const std::string& words) const {
+  int status = 0;
+  auto said = output_of(etcdctl_command() + " " + words + " 2>&1", status);
+  if (status != 0) throw std::runtime_error("etcdctl " + words + ": " + said);
+  return said;
+}
+
+std::size_t etcd_server::leader() const {
+  std::size_t found = nodes_.size();
+  const auto leads = [&](std::size_t i) {
+    if (!nodes_[i]->running()) return false;
+    int status = 0;
+    // endpoint, id, version, db size, is leader, ...
+    const auto said =
+        output_of("ETCDCTL_API=3 etcdctl --dial-timeout=1s --command-timeout=1s --endpoints=" + nodes_[i]->address() +
+                      " endpoint status -w simple 2>/dev/null",
+                  status);
+    std::size_t at = 0;
+    for (int comma = 0; comma < 4 && at != said.npos; ++comma) at = said.find(',', at + 1);
+    return at != said.npos && said.substr(at).starts_with(", true");
+  };
+  const bool good = eventually([&] {
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (leads(i)) return found = i, true;
+    return false;
+  });
+  if (!good) throw std::runtime_error("the etcd cluster has no leader");
+  return found;
+}
+
+}  // namespace holdfast::testing
