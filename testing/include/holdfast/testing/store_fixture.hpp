@@ -61,6 +61,7 @@ store_parameter redis_store();
 store_parameter redis_cluster_store();
 store_parameter redlock_store();
 store_parameter redis_tls_store();
+store_parameter zookeeper_store();
 store_parameter redis_plain_store();  ///< The same with `?layout=plain`.
 
 /// `stem`, and something no other test has.
