@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 namespace holdfast::testing {
@@ -203,7 +204,14 @@ void zookeeper_server::end_session(std::uint64_t id) const {
   both += connect;
   put(both, end.size(), 4);
   both += end;
-  converse(port_, both);
+  std::ostringstream name;
+  name << "0x" << std::hex << id;
+  // Its client may take it back before it is ended.
+  const bool ended = eventually([&] {
+    converse(port_, both);
+    return ask("dump").find(name.str()) == std::string::npos;
+  });
+  if (!ended) throw std::runtime_error("session " + name.str() + " does not end");
 }
 
 zookeeper_ensemble::zookeeper_ensemble() {

@@ -37,6 +37,7 @@ class zookeeper_fixture final : public store_fixture {
   }
   bool cross_process() const override { return true; }
   bool notices_death_at_once() const override { return false; }
+  bool passes_over_dead_waiters() const override { return false; }
 
  private:
   const std::string server_ = shared_zookeeper();

@@ -68,7 +68,7 @@ std::string encoded(std::string_view component) {
 std::string disguised(std::string_view component) {
   std::string out;
   escape(out, component.front());
-  return out + encoded(component.substr(1));
+  return component.size() == 1 ? out : out + encoded(component.substr(1));
 }
 
 enum class place { first, later };

@@ -27,6 +27,8 @@ class store_fixture {
 
   /// A holder killed on this machine frees its lock long before its ttl ends.
   virtual bool notices_death_at_once() const { return true; }
+  /// A waiter killed on this machine is passed over at once. Not where its session keeps its place until that ends.
+  virtual bool passes_over_dead_waiters() const { return true; }
   /// A holder that is stopped beyond its ttl makes room for the next. Not where the kernel keeps the lock for it.
   virtual bool expires_paused_holders() const { return true; }
   /// A waiting writer is ahead of readers that come later.
