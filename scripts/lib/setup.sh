@@ -7,8 +7,8 @@ holdfast_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # server to `test`.
 holdfast_packages() {
   case "$1" in
-    build) echo "cmake ninja-build g++ pkg-config libsqlite3-dev libhiredis-dev libssl-dev" ;;
-    test) echo "libgtest-dev nlohmann-json3-dev libasio-dev sqlite3 redis-server openssl dpkg-dev procps util-linux man-db" \
+    build) echo "cmake ninja-build g++ pkg-config libsqlite3-dev libhiredis-dev libssl-dev libzookeeper-mt-dev" ;;
+    test) echo "libgtest-dev nlohmann-json3-dev libasio-dev sqlite3 redis-server libzookeeper-java openssl dpkg-dev procps util-linux man-db" \
       "clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19 openjdk-17-jdk-headless maven python3-venv" \
       "$(holdfast_node)" ;;
     bench) echo "util-linux" ;;

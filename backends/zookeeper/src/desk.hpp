@@ -63,7 +63,8 @@ class desk {
   struct grave {
     std::string path;  ///< The node, or with an id all of that id below it.
     spi::owner_id id;
-    std::uint64_t generation;
+    std::uint64_t generation = 0;
+    std::function<void(int code)> told;  ///< Who waits to hear that it is gone; may be nobody.
   };
 
   // Entering: desk_enter.cpp.
@@ -112,6 +113,8 @@ class desk {
   void remove_nodes(turn& t, const seat_ptr& s, spi::completion<bool> done);
   void sweep(const seat_ptr& s, spi::completion<bool> done);
   void bury(const seat& s);
+  void rest(grave g);
+  void dig_all(turn& t);
   void dig(const grave& g);
 
   // Changing sides: desk_convert.cpp.

@@ -88,7 +88,7 @@ void desk::on_upgrade_seen(const seat_ptr& s, const std::string& writer, int mad
   const int failed = made != ZOK ? made : code;
   if (failed != ZOK) {
     s->uncertain = s->uncertain || outcome_unknown(failed);
-    graves_.push_back({writers_path, {}, s->generation});
+    rest({writers_path, {}, s->generation, nullptr});
     const auto why = failed == ZNONODE ? not_ours : failure_of(failed, "upgrading '" + s->claim.name + "'");
     return t.after([done = std::move(done), why]() mutable { done(why); });
   }
@@ -101,7 +101,7 @@ void desk::on_upgrade_seen(const seat_ptr& s, const std::string& writer, int mad
                          [this, writers_path, s, still_reader, done = std::move(done)](int gone) mutable {
                            if (outcome_unknown(gone)) {
                              const turn later(*this);
-                             graves_.push_back({writers_path, {}, s->generation});
+                             rest({writers_path, {}, s->generation, nullptr});
                            }
                            if (!still_reader) return done(not_ours);
                            done(false);

@@ -136,20 +136,24 @@ void desk::lose(turn& t, const seat_ptr& s, loss cause) {
 }
 
 void desk::on_connected() {
-  std::vector<grave> graves;
-  {
-    turn t(*this);
-    graves.swap(graves_);
-    // Whoever waits looks again: what happened meanwhile comes in no order.
-    for (const auto& [id, s] : seats_) {
-      s->watched = false;
-      if (s->now == seat::stage::queued) wake(t, *s, spi::look_again{});
-      if (s->now == seat::stage::held) unwatched_.push_back(s);
-    }
-    if (!seats_.empty()) schedule(engine_.now());
+  turn t(*this);
+  // Whoever waits looks again: what happened meanwhile comes in no order.
+  for (const auto& [id, s] : seats_) {
+    s->watched = false;
+    if (s->now == seat::stage::queued) wake(t, *s, spi::look_again{});
+    if (s->now == seat::stage::held) unwatched_.push_back(s);
   }
-  for (const auto& g : graves)
-    if (g.generation == store_.generation()) dig(g);
+  dig_all(t);
+  if (!seats_.empty()) schedule(engine_.now());
+}
+
+void desk::dig_all(turn& t) {
+  for (auto& g : std::exchange(graves_, {})) {
+    t.after([this, g = std::move(g)] {
+      if (g.generation == store_.generation()) return dig(g);
+      if (g.told) g.told(ZSESSIONEXPIRED);
+    });
+  }
 }
 
 void desk::on_suspended() {
@@ -162,7 +166,9 @@ void desk::on_suspended() {
 
 void desk::on_ended() {
   turn t(*this);
-  graves_.clear();
+  // They went with the session.
+  for (auto& g : std::exchange(graves_, {}))
+    if (g.told) t.after([told = std::move(g.told)] { told(ZSESSIONEXPIRED); });
   std::vector<seat_ptr> all;
   for (const auto& [id, s] : seats_) all.push_back(s);
   for (const auto& s : all) {
@@ -189,6 +195,7 @@ void desk::tend() {
   const auto now = engine_.now();
   if (now < next_look_) return;
   next_look_ = spi::time_point::max();
+  if (store_.connected()) dig_all(t);
   if (seats_.empty()) return unwatched_.clear();
   const auto over = store_.contact() + store_.timeout() - margin(store_.timeout());
   if (now >= over) {

@@ -5,6 +5,8 @@
 
 namespace holdfast::zookeeper {
 
+using namespace std::chrono_literals;
+
 namespace {
 
 // Of this many each is looked at when it is renewed; of more, that the session lives is enough: we hear when one goes.
@@ -69,24 +71,26 @@ void desk::remove_nodes(turn& t, const seat_ptr& s, spi::completion<bool> done) 
   if (paths.empty()) return t.after([done = std::move(done)]() mutable { done(false); });
   struct removal {
     spi::completion<bool> done;
-    std::size_t left;
-    bool any = false;
-    int failed = ZOK;
+    std::atomic<std::size_t> left;
+    std::atomic<bool> any = false;
+    std::atomic<int> failed = ZOK;
+    void note(int code) {
+      if (code == ZOK) any = true;
+      if (code != ZOK && code != ZNONODE) failed = code;
+      if (--left != 0) return;
+      if (failed != ZOK) return done(failure_of(failed, "leaving"));
+      done(any.load());
+    }
   };
   const auto all = std::make_shared<removal>();
   all->done = std::move(done);
   all->left = paths.size();
   for (const auto& path : paths) {
     store_.remove(path, -1, [this, all, path, generation = s->generation](int code) {
-      if (code == ZOK) all->any = true;
-      if (code != ZOK && code != ZNONODE) {
-        all->failed = code;
-        const turn later(*this);
-        graves_.push_back({path, {}, generation});
-      }
-      if (--all->left != 0) return;
-      if (all->failed != ZOK) return all->done(failure_of(all->failed, "leaving"));
-      all->done(all->any);
+      if (!outcome_unknown(code) || code == ZCLOSING) return all->note(code);
+      // When the connection is back. That it is gone by then is our doing: the answer was lost.
+      const turn later(*this);
+      rest({path, {}, generation, [all](int then) { all->note(then == ZNONODE ? ZOK : then); }});
     });
   }
 }
@@ -127,21 +131,30 @@ void desk::sweep(const seat_ptr& s, spi::completion<bool> done) {
 }
 
 void desk::bury(const seat& s) {
-  graves_.push_back({s.line, s.claim.id, s.generation});
-  if (s.claim.kind == spi::kind::permits) graves_.push_back({s.path + "/leases", s.claim.id, s.generation});
+  rest({s.line, s.claim.id, s.generation, nullptr});
+  if (s.claim.kind == spi::kind::permits) rest({s.path + "/leases", s.claim.id, s.generation, nullptr});
+}
+
+/// It goes when the connection is back, or soon if that is back already.
+void desk::rest(grave g) {
+  graves_.push_back(std::move(g));
+  schedule(engine_.now() + 50ms);
 }
 
 void desk::dig(const grave& g) {
-  const auto again = [this, g](int code) {
-    if (!outcome_unknown(code)) return;
+  const auto removed = [this, g](int code) {
+    if (!outcome_unknown(code) || code == ZCLOSING) {
+      if (g.told) g.told(code);
+      return;
+    }
     const turn t(*this);
-    graves_.push_back(g);
+    rest(g);
   };
-  if (g.id == spi::owner_id{}) return store_.remove(g.path, -1, again);
-  store_.children(g.path, watching::no, [this, g, again](int code, const std::vector<std::string>& names) {
-    again(code);
+  if (g.id == spi::owner_id{}) return store_.remove(g.path, -1, removed);
+  store_.children(g.path, watching::no, [this, g, removed](int code, const std::vector<std::string>& names) {
     for (const auto& name : names)
-      if (name.starts_with(protection(g.id))) store_.remove(g.path + "/" + name, -1, again);
+      if (name.starts_with(protection(g.id))) store_.remove(g.path + "/" + name, -1, removed);
+    if (outcome_unknown(code)) removed(code);
   });
 }
 
