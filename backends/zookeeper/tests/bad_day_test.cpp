@@ -44,7 +44,8 @@ TEST(zookeeper_bad_day, a_session_ended_at_the_server_is_the_loss_of_all_leases_
   const auto before = held.token();
   server.end_session(only_session(server));
   EXPECT_TRUE(eventually([&] { return held.lost().stop_requested() && also.lost().stop_requested(); }));
-  EXPECT_EQ(held.loss_cause(), loss::session_ended);
+  // The server removes the nodes first, and may tell of that.
+  EXPECT_TRUE(held.loss_cause() == loss::session_ended || held.loss_cause() == loss::taken);
   EXPECT_FALSE(held.valid());
   std::optional<lease> next;
   ASSERT_TRUE(eventually([&] {
@@ -174,8 +175,8 @@ TEST(zookeeper_bad_day, a_line_whose_numbers_are_used_up_is_refused) {
   const raw_zookeeper raw(server.address());
   raw.create("/m");
   // What a newcomer would be called after the last number.
-  const std::string late = raw.create("/m/_c_aaaaaaaa-0000-4000-8000-000000000000-lock--2147483648", {},
-                                      raw_zookeeper::kind::ephemeral);
+  const std::string late =
+      raw.create("/m/_c_aaaaaaaa-0000-4000-8000-000000000000-lock--2147483648", {}, raw_zookeeper::kind::ephemeral);
   ASSERT_FALSE(late.empty());
   const client c = connect(server.url());
   EXPECT_TRUE(throws(errc::rejected, [&] { return mutex(c, "m").try_acquire(); }));
