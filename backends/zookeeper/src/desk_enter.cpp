@@ -211,7 +211,7 @@ void desk::rule_out_permits(turn&, const trip_ptr& way) {
 }
 
 /// Counted from just before the request was sent: the server has counted the session's time afresh after that. A fixed
-/// ttl may be longer than that time; then the end of the session is told as a loss.
+/// ttl may be longer than that time: then the session's end is the lease's too.
 spi::time_point desk::lasts_until(const spi::claim& c, spi::time_point sent) const {
   const bool renewed = c.ttl == engine_.options().ttl;
   return sent + (renewed ? std::min<std::chrono::nanoseconds>(c.ttl, store_.timeout()) : c.ttl);
@@ -220,6 +220,7 @@ spi::time_point desk::lasts_until(const spi::claim& c, spi::time_point sent) con
 void desk::grant(turn& t, const trip_ptr& way) {
   const seat_ptr s = way->who;
   s->grant.expires = lasts_until(s->claim, way->sent);
+  s->grant.session_ends = store_.shared_end();
   s->now = seat::stage::held;
   s->before.clear();
   unwatched_.push_back(s);

@@ -8,14 +8,6 @@ namespace holdfast::zookeeper {
 
 using namespace std::chrono_literals;
 
-namespace {
-
-/// How long before the server can end a session that is silent its leases are lost: clocks that run at different
-/// speeds, and the time it takes to tell.
-std::chrono::nanoseconds margin(std::chrono::nanoseconds timeout) { return timeout / 50 + 10ms; }
-
-}  // namespace
-
 void desk::listen_to(const seat_ptr& s, const std::string& path) {
   const auto [first, last] = interests_.equal_range(path);
   const bool known = std::any_of(first, last, [&](const auto& one) { return one.second == s->claim.id; });
@@ -91,6 +83,7 @@ void desk::on_predecessor(turn& t, const seat_ptr& s, change what) {
   s->grant.expires = s->claim.ttl > store_.timeout() && s->claim.ttl != engine_.options().ttl
                          ? engine_.now() + s->claim.ttl
                          : std::min(engine_.now() + s->claim.ttl, store_.contact() + store_.timeout());
+  s->grant.session_ends = store_.shared_end();
   s->now = seat::stage::held;
   s->before.clear();
   schedule(engine_.now() + store_.timeout() / 4);
@@ -197,7 +190,7 @@ void desk::tend() {
   next_look_ = spi::time_point::max();
   if (store_.connected()) dig_all(t);
   if (seats_.empty()) return unwatched_.clear();
-  const auto over = store_.contact() + store_.timeout() - margin(store_.timeout());
+  const auto over = store_.end();
   if (now >= over) {
     std::vector<seat_ptr> held;
     for (const auto& [id, s] : seats_)

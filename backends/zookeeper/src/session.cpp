@@ -38,6 +38,8 @@ std::optional<change> change_of(int type) {
   return std::nullopt;
 }
 
+constexpr std::chrono::nanoseconds margin(std::chrono::nanoseconds timeout) { return timeout / 50 + 10ms; }
+
 int milliseconds(std::chrono::nanoseconds time) {
   return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(
                               std::clamp<std::chrono::nanoseconds>(time, 1ms, longest_timeout))
@@ -210,9 +212,12 @@ void session::on_session_event(zhandle_t* from, int state) {
 }
 
 void session::touch(spi::time_point sent) noexcept {
-  auto seen = contact_.load();
-  while (seen < sent.time_since_epoch() && !contact_.compare_exchange_weak(seen, sent.time_since_epoch())) {
-  }
+  const auto lasts = timeout_.load();
+  const auto end = sent + lasts - margin(lasts);
+  for (auto seen = contact_.load(); seen < sent.time_since_epoch();)
+    if (contact_.compare_exchange_weak(seen, sent.time_since_epoch())) break;
+  for (auto seen = end_->load(); seen < end.time_since_epoch();)
+    if (end_->compare_exchange_weak(seen, end.time_since_epoch())) break;
 }
 
 template <class Done, class Send>

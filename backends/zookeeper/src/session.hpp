@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
@@ -74,6 +75,10 @@ class session {
   std::chrono::nanoseconds timeout() const noexcept { return timeout_.load(); }
   /// When the newest request was sent that the server has answered: the session lasts for timeout() from then at least.
   spi::time_point contact() const noexcept { return spi::time_point(contact_.load()); }
+  /// When the leases in it are over: a little before the server may end it, which is timeout() after contact(). For
+  /// clocks that run at different speeds, and the time it takes to tell.
+  spi::time_point end() const noexcept { return spi::time_point(end_->load()); }
+  std::shared_ptr<const std::atomic<spi::time_point::duration>> shared_end() const noexcept { return end_; }
   std::string server() const;  ///< The one we are connected to.
 
   const settings& where() const noexcept { return where_; }
@@ -112,6 +117,9 @@ class session {
   std::atomic<std::int64_t> id_{0};
   std::atomic<std::chrono::nanoseconds> timeout_{};
   std::atomic<spi::time_point::duration> contact_{};
+  // One for all sessions: what was held in an earlier one is lost before there is another.
+  const std::shared_ptr<std::atomic<spi::time_point::duration>> end_ =
+      std::make_shared<std::atomic<spi::time_point::duration>>();
 };
 
 }  // namespace holdfast::zookeeper

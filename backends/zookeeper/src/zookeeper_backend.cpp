@@ -17,7 +17,8 @@ result<std::unique_ptr<spi::backend>> zookeeper_backend::open(settings where, sp
 }
 
 zookeeper_backend::zookeeper_backend(settings where, spi::runtime& engine)
-    : deadlines_(std::make_shared<deadlines>(engine)),
+    : engine_(engine),
+      deadlines_(std::make_shared<deadlines>(engine)),
       session_(std::move(where), engine, ears()),
       desk_(session_, engine),
       registers_(session_, engine),

@@ -58,10 +58,12 @@ class zookeeper_backend final : public spi::backend {
   void inspect(const std::string& prefix, spi::completion<std::vector<entry>> done) override;
   void evict(const std::string& name, spi::completion<bool> done) override;
   std::function<void()> observe(const std::string& prefix, std::function<void()> changed) override;
+  void examine(spi::completion<std::vector<finding>> done) override;
 
  private:
   session::listener ears();
 
+  spi::runtime& engine_;
   const std::shared_ptr<deadlines> deadlines_;
   session session_;
   desk desk_;

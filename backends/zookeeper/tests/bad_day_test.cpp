@@ -3,6 +3,7 @@
 #include <holdfast/holdfast.hpp>
 #include <holdfast/testing/eventually.hpp>
 #include <holdfast/testing/expectations.hpp>
+#include <holdfast/testing/holder_process.hpp>
 #include <holdfast/testing/zookeeper_server.hpp>
 
 #include <gtest/gtest.h>
@@ -116,6 +117,19 @@ TEST(zookeeper_bad_day, a_lease_is_lost_before_the_session_can_end_when_the_serv
   server.resume();
   EXPECT_TRUE(works(renewed));
   EXPECT_TRUE(works(fixed));
+}
+
+TEST(zookeeper_bad_day, a_ttl_longer_than_the_session_is_over_with_it_at_the_first_look_after_a_pause) {
+  const zookeeper_server server;
+  holder_process other = holder_process::connected(server.url(), 1s);
+  const auto before = other.granted("acquire mutex m ttl=3600000");
+  other.pause();
+  const auto next = mutex(connect(server.url()), "m").try_acquire({.wait = live_timeout});
+  ASSERT_TRUE(next) << "its session does not end";
+  EXPECT_GT(next->token().value(), before);
+  other.tell("valid");  // Waits in the pipe: the first thing the process does when it goes on.
+  other.resume();
+  EXPECT_EQ(other.reply(), "no") << "two valid leases at one time";
 }
 
 TEST(zookeeper_bad_day, a_server_that_stands_still_is_unavailable_in_time_and_is_used_again) {

@@ -149,10 +149,11 @@ TEST_F(zookeeper_layout, a_parent_that_was_removed_comes_back_and_tokens_go_on) 
 TEST_F(zookeeper_layout, a_request_for_revocation_is_told) {
   std::mutex guard;
   std::vector<std::string> lines;
-  mutex m(connect({.log = [&](log_level, std::string_view line) {
-            const std::lock_guard lock(guard);
-            lines.emplace_back(line);
-          }}),
+  mutex m(connect({.log =
+                       [&](log_level, std::string_view line) {
+                         const std::lock_guard lock(guard);
+                         lines.emplace_back(line);
+                       }}),
           "m");
   const lease held = m.acquire();
   const auto asked = [&] {
@@ -197,6 +198,17 @@ TEST_F(zookeeper_layout, nodes_that_only_their_creator_may_touch) {
   mutex shown(holdfast::connect("zk://me:secret@" + server_ + root_ + "y?acl=creator-read"), "m");
   const lease readable = shown.acquire();
   EXPECT_EQ(raw_.children(root_ + "y/m").size(), 1u);
+}
+
+TEST_F(zookeeper_layout, the_server_is_examined) {
+  const auto all = connect({.ttl = 20s}).examine();
+  const auto says = [&](const std::string& what) {
+    return std::any_of(all.begin(), all.end(), [&](const finding& f) { return f.text.find(what) != f.text.npos; });
+  };
+  EXPECT_TRUE(says("version 3."));
+  EXPECT_TRUE(says("a single server"));
+  EXPECT_TRUE(says("session timeout 20000 ms"));
+  EXPECT_TRUE(says("a write took"));
 }
 
 }  // namespace holdfast::testing
