@@ -10,6 +10,8 @@ namespace {
 constexpr std::string_view mark = "holdfast ";
 // Of another client's; longer ones are cut.
 constexpr std::size_t longest_shown = 64;
+// Nothing of ours lasts longer; what anybody writes there must not overflow.
+constexpr std::chrono::milliseconds longest_ttl = std::chrono::days(30);
 
 std::string printable(std::string_view text) {
   std::string out(text);
@@ -63,7 +65,8 @@ badge badge::read(std::string_view text) {
   const auto name = text.find(" name=");
   const auto head = text.substr(0, name);
   b.pid = number_after<std::int64_t>(head, " pid=", 0);
-  b.ttl = std::chrono::milliseconds(number_after<std::int64_t>(head, " ttl=", 0));
+  b.ttl = std::clamp<std::chrono::milliseconds>(std::chrono::milliseconds(number_after<std::int64_t>(head, " ttl=", 0)),
+                                                std::chrono::milliseconds(0), longest_ttl);
   b.permits = number_after<std::uint32_t>(head, " permits=", 1);
   b.limit = number_after<std::uint32_t>(head, " limit=", 0);
   b.host = std::string(word_after(head, " host="));

@@ -1,6 +1,6 @@
+#include "settings.hpp"
 #include "badge.hpp"
 #include "count_record.hpp"
-#include "settings.hpp"
 
 #include <holdfast/testing/temporary_directory.hpp>
 
@@ -78,6 +78,7 @@ TEST(zookeeper_badge, what_a_node_says_comes_back) {
 TEST(zookeeper_badge, what_others_write_is_their_host) {
   EXPECT_EQ(badge::read("10.0.0.7").host, "10.0.0.7");
   EXPECT_EQ(badge::read("").pid, 0);
+  EXPECT_EQ(badge::read("holdfast pid=1 ttl=9223372036854775807 name=x").ttl, 24h * 30) << "it does not overflow";
   EXPECT_EQ(badge::read(std::string(1000, 'x')).host.size(), 64u);
 }
 
