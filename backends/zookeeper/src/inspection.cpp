@@ -43,7 +43,7 @@ struct inspection::walk {
   int failed = ZOK;
   struct place {
     std::size_t which;
-    bool holds;
+    standing how;
     std::size_t rank;
     participant who;
   };
@@ -69,11 +69,11 @@ void inspection::walk::finish() {
   if (failed != ZOK) return done(failure_of(failed, "inspecting"));
   std::stable_sort(places.begin(), places.end(), [](const place& a, const place& b) { return a.rank < b.rank; });
   for (auto& p : places) {
-    auto& list = p.holds ? entries[p.which].holders : entries[p.which].waiters;
+    auto& list = p.how == standing::holds ? entries[p.which].holders : entries[p.which].waiters;
     // A permit each: shown as one holder of several.
     const auto same =
         std::find_if(list.begin(), list.end(), [&](const participant& o) { return o.owner == p.who.owner; });
-    if (p.holds && same != list.end() && entries[p.which].kind == to_string(spi::kind::permits)) {
+    if (p.how == standing::holds && same != list.end() && entries[p.which].kind == to_string(spi::kind::permits)) {
       ++same->permits;
       continue;
     }
@@ -126,7 +126,8 @@ void inspection::describe(const walk_ptr& w, const std::string& path, const std:
       w->entries.push_back({*name_of(store_.where().root, path), to_string(kind), {}, {}});
     }
     const auto inside = holding(line);
-    for (std::size_t i = 0; i < line.size(); ++i) add(w, which, i < inside, path + "/" + line[i].name);
+    for (std::size_t i = 0; i < line.size(); ++i)
+      add(w, which, i < inside ? standing::holds : standing::waits, path + "/" + line[i].name);
   }
 }
 
@@ -137,32 +138,33 @@ void inspection::describe_permits(const walk_ptr& w, const std::string& path) {
     which = w->entries.size();
     w->entries.push_back({*name_of(store_.where().root, path), to_string(spi::kind::permits), {}, {}});
   }
-  const auto list = [&](const std::string& directory, family kind, bool holds) {
+  const auto list = [&](const std::string& directory, family kind, standing how) {
     w->begin();
     store_.children(directory, watching::no,
-                    [this, w, which, directory, kind, holds](int code, const std::vector<std::string>& names) {
-                      for (const auto& one : line_of(names, kind)) add(w, which, holds, directory + "/" + one.name);
+                    [this, w, which, directory, kind, how](int code, const std::vector<std::string>& names) {
+                      for (const auto& one : line_of(names, kind)) add(w, which, how, directory + "/" + one.name);
                       w->end(code);
                     });
   };
   // The line before the leases: who moves on between the two is seen twice, not missed.
-  list(path + "/locks", family::lock, false);
-  list(path + "/leases", family::lease, true);
+  list(path + "/locks", family::lock, standing::waits);
+  list(path + "/leases", family::lease, standing::holds);
 }
 
-void inspection::add(const walk_ptr& w, std::size_t which, bool holds, const std::string& node) {
+void inspection::add(const walk_ptr& w, std::size_t which, standing how, const std::string& node) {
   std::size_t rank = 0;
   {
     const std::lock_guard lock(w->mutex);
     ++w->under_way;
     rank = w->under_way + w->places.size() + 1;
   }
-  store_.get(node, watching::no, [w, which, holds, node, rank](int code, const std::string& value, const ::Stat& stat) {
+  store_.get(node, watching::no, [w, which, how, node, rank](int code, const std::string& value, const ::Stat& stat) {
     if (code == ZOK || code == ZNOAUTH) {
       const std::string_view name = std::string_view(node).substr(node.rfind('/') + 1);
       const auto self = contender::parse(name);
       const auto id = owner_in(name);
       const badge worn = badge::read(value);
+      const bool holds = how == standing::holds;
       participant who;
       who.owner = id ? id->hex() : std::string(name);
       if (holds) who.token = fencing_token(static_cast<std::uint64_t>(stat.czxid));
@@ -174,7 +176,7 @@ void inspection::add(const walk_ptr& w, std::size_t which, bool holds, const std
       who.shared = self && self->kind == family::read_write && self->access == spi::access::shared;
       who.permits = holds ? 1 : worn.permits;
       const std::lock_guard lock(w->mutex);
-      w->places.push_back({which, holds, rank, std::move(who)});
+      w->places.push_back({which, how, rank, std::move(who)});
     }
     w->end(code == ZNOAUTH ? ZOK : code);
   });

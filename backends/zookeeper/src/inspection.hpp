@@ -4,6 +4,7 @@
 
 #include <holdfast/backend.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,7 +30,8 @@ class inspection {
   void visit(const walk_ptr& w, const std::string& path);
   void describe(const walk_ptr& w, const std::string& path, const std::vector<std::string>& names);
   void describe_permits(const walk_ptr& w, const std::string& path);
-  void add(const walk_ptr& w, std::size_t which, bool holds, const std::string& node);
+  enum class standing : std::uint8_t { holds, waits };
+  void add(const walk_ptr& w, std::size_t which, standing how, const std::string& node);
 
   session& store_;
 };
