@@ -79,6 +79,12 @@ class session {
   int deletions_ = 0;
 };
 
+/// One node for a lock's name.
+std::string node_of(std::string lock) {
+  std::replace(lock.begin(), lock.end(), '/', '_');
+  return "/floor-" + lock;
+}
+
 template <class Self>
 void repeat(Self& self, std::uint64_t count) {
   for (; count > 0; --count) {
@@ -89,7 +95,7 @@ void repeat(Self& self, std::uint64_t count) {
 
 class alone final : public contender {
  public:
-  alone(const uri& where, const std::string& lock) : wire_(where), node_("/floor-" + lock) {}
+  alone(const uri& where, const std::string& lock) : wire_(where), node_(node_of(lock)) {}
   std::uint64_t acquire() override {
     wire_.create(node_, ZOO_EPHEMERAL);
     return 0;
@@ -105,7 +111,7 @@ class alone final : public contender {
 /// The recipe of ZooKeeper's documentation: a line of sequential nodes, each watched by the next.
 class queueing final : public contender {
  public:
-  queueing(const uri& where, const std::string& lock) : wire_(where), parent_("/floor-" + lock) { wire_.make(parent_); }
+  queueing(const uri& where, const std::string& lock) : wire_(where), parent_(node_of(lock)) { wire_.make(parent_); }
   // The last one to go leaves nothing behind.
   ~queueing() override { zoo_delete(wire_.handle(), parent_.c_str(), -1); }
 
