@@ -4,6 +4,7 @@
 #include "zk_error.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <optional>
 
@@ -68,30 +69,36 @@ void cells::load(const std::string& name, spi::completion<spi::cell_value> done)
                const auto head = header::read(text);
                if (!head) return done(no_cell(path));
                if (head->parts == 0) return done(spi::cell_value{std::string(head->value), version_of(stat)});
-               struct reading {
-                 std::vector<std::string> parts;
-                 int failed = ZOK;
-                 spi::completion<spi::cell_value> done;
-               };
-               const auto all = std::make_shared<reading>();
-               all->done = std::move(done);
-               for (std::size_t i = 0; i < head->parts; ++i) {
-                 const bool last = i + 1 == head->parts;
-                 store_.get(
-                     part_path(head->id, i), watching::no,
-                     [this, all, last, name, version = version_of(stat)](int got, std::string part, const ::Stat&) {
-                       if (got != ZOK && all->failed == ZOK) all->failed = got;
-                       all->parts.push_back(std::move(part));
-                       if (!last) return;
-                       // Somebody has written since: there is a newer value to read.
-                       if (all->failed == ZNONODE) return load(name, std::move(all->done));
-                       if (all->failed != ZOK) return all->done(failure_of(all->failed, "reading a cell"));
-                       spi::cell_value whole{{}, version};
-                       for (const auto& one : all->parts) whole.value += one;
-                       all->done(std::move(whole));
-                     });
-               }
+               load_parts(name, head->id, head->parts, version_of(stat), std::move(done));
              });
+}
+
+void cells::load_parts(const std::string& name, const std::string& id, std::size_t count, std::uint64_t version,
+                       spi::completion<spi::cell_value> done) {
+  struct reading {
+    std::vector<std::string> parts;
+    std::atomic<std::size_t> left;
+    std::atomic<int> failed = ZOK;
+    spi::completion<spi::cell_value> done;
+  };
+  const auto all = std::make_shared<reading>();
+  all->parts.resize(count);
+  all->left = count;
+  all->done = std::move(done);
+  for (std::size_t i = 0; i < count; ++i) {
+    store_.get(part_path(id, i), watching::no,
+               [this, all, i, name, version](int code, std::string part, const ::Stat&) {
+                 if (code != ZOK) all->failed = code;
+                 all->parts[i] = std::move(part);
+                 if (--all->left != 0) return;
+                 // Somebody has written since: there is a newer value to read.
+                 if (all->failed == ZNONODE) return load(name, std::move(all->done));
+                 if (all->failed != ZOK) return all->done(failure_of(all->failed, "reading a cell"));
+                 spi::cell_value whole{{}, version};
+                 for (const auto& one : all->parts) whole.value += one;
+                 all->done(std::move(whole));
+               });
+  }
 }
 
 void cells::exchange(const std::string& name, std::uint64_t expected, std::string value, spi::owner_id id,

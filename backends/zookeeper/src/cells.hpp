@@ -27,6 +27,8 @@ class cells {
   struct writing;
   using writing_ptr = std::shared_ptr<writing>;
 
+  void load_parts(const std::string& name, const std::string& id, std::size_t count, std::uint64_t version,
+                  spi::completion<spi::cell_value> done);
   void look(const writing_ptr& w);
   void write_parts(const writing_ptr& w, std::size_t next);
   void commit(const writing_ptr& w);

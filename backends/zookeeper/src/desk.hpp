@@ -94,6 +94,8 @@ class desk {
 
   // Hearing: desk_hear.cpp.
   void listen_to(const seat_ptr& s, const std::string& path);
+  void unlisten(const seat& s, const std::string& path);
+  void wait_for(seat& s, const std::string& path);
   void watch_node(const seat_ptr& s, const std::string& path);
   void watch_own(const seat_ptr& s);
   void on_own_seen(const seat_ptr& s, const std::string& path, int code, const std::string& value, const ::Stat& stat);

@@ -106,9 +106,13 @@ void desk::send_create(const trip_ptr& way) {
 void desk::send_lists(const trip_ptr& way) {
   const seat& s = *way->who;
   if (s.claim.kind == spi::kind::permits) {
-    store_.children(s.path, watching::no,
-                    [way](int, std::vector<std::string> names) { way->above = std::move(names); });
-    store_.children(leases_of(s), watching::no, [way](int code, std::vector<std::string> names) {
+    // Locked: what could not be sent is answered on another thread.
+    store_.children(s.path, watching::no, [this, way](int, std::vector<std::string> names) {
+      const turn t(*this);
+      way->above = std::move(names);
+    });
+    store_.children(leases_of(s), watching::no, [this, way](int code, std::vector<std::string> names) {
+      const turn t(*this);
       way->leases_code = code;
       way->leases = std::move(names);
     });
@@ -194,7 +198,8 @@ void desk::on_line(const trip_ptr& way, int code, const std::vector<std::string>
 /// There is, or was, a semaphore of this name: is anybody in it?
 void desk::rule_out_permits(turn&, const trip_ptr& way) {
   const seat& s = *way->who;
-  const auto note = [way](int, std::vector<std::string> names) {
+  const auto note = [this, way](int, std::vector<std::string> names) {
+    const turn t(*this);
     way->leases.insert(way->leases.end(), names.begin(), names.end());
   };
   way->leases.clear();
@@ -222,7 +227,7 @@ void desk::grant(turn& t, const trip_ptr& way) {
   s->grant.expires = lasts_until(s->claim, way->sent);
   s->grant.session_ends = store_.shared_end();
   s->now = seat::stage::held;
-  s->before.clear();
+  wait_for(*s, {});
   unwatched_.push_back(s);
   schedule(engine_.now() + 100ms);
   t.after([way, grant = s->grant] { way->done(spi::entry_result(grant)); });
@@ -231,7 +236,7 @@ void desk::grant(turn& t, const trip_ptr& way) {
 void desk::wait_in_line(turn& t, const trip_ptr& way, const verdict& found) {
   const seat_ptr s = way->who;
   s->now = seat::stage::queued;
-  s->before = s->line + "/" + found.who;
+  wait_for(*s, s->line + "/" + found.who);
   s->next = found.next && s->claim.kind == spi::kind::mutex;
   watch_node(s, s->before);
   if (!s->watched) watch_own(s);

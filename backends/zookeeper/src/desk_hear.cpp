@@ -14,13 +14,26 @@ void desk::listen_to(const seat_ptr& s, const std::string& path) {
   if (!known) interests_.emplace(path, s->claim.id);
 }
 
+void desk::unlisten(const seat& s, const std::string& path) {
+  const auto [first, last] = interests_.equal_range(path);
+  for (auto one = first; one != last;) one = one->second == s.claim.id ? interests_.erase(one) : std::next(one);
+}
+
+/// What it waited for before does not matter any more.
+void desk::wait_for(seat& s, const std::string& path) {
+  if (!s.before.empty() && s.before != path) unlisten(s, s.before);
+  s.before = path;
+}
+
 /// Asks to be told when `path` goes. As Curator does, by reading it; who may not read it can still see whether it is
 /// there.
 void desk::watch_node(const seat_ptr& s, const std::string& path) {
   listen_to(s, path);
   const auto gone = [this, s, path](int code) {
     turn t(*this);
-    if (present(s) && s->before == path && code != ZOK) wake(t, *s, spi::look_again{});
+    if (code == ZOK || !present(s) || s->before != path) return;
+    unlisten(*s, path);  // there is no watch
+    wake(t, *s, spi::look_again{});
   };
   store_.get(path, watching::yes, [this, gone, path](int code, const std::string&, const ::Stat&) {
     if (code != ZNOAUTH) return gone(code);
@@ -34,7 +47,9 @@ void desk::watch_own(const seat_ptr& s) {
   for (const auto& path : paths) {
     listen_to(s, path);
     store_.get(path, watching::yes, [this, s, path](int code, const std::string& value, const ::Stat& stat) {
-      on_own_seen(s, path, code, value, stat);
+      if (code != ZNOAUTH) return on_own_seen(s, path, code, value, stat);
+      store_.exists(path, watching::yes,
+                    [this, s, path](int seen, const ::Stat& found) { on_own_seen(s, path, seen, {}, found); });
     });
   }
 }
@@ -61,8 +76,8 @@ void desk::on_own_change(turn& t, const seat_ptr& s, change what) {
   if (what == change::written) return watch_own(s);
   if (what != change::removed) return;
   if (s->now == seat::stage::held) {
-    // One permit of several is gone, and with it the claim: the others go too.
-    if (s->leases.size() > 1) bury(*s);
+    // One permit of several is gone, and with it the claim: the others go too, and whatever else there may be.
+    if (s->leases.size() > 1 || s->uncertain) bury(*s);
     return lose(t, s, loss::taken);
   }
   if (s->now != seat::stage::queued) return;
@@ -85,7 +100,7 @@ void desk::on_predecessor(turn& t, const seat_ptr& s, change what) {
                          : std::min(engine_.now() + s->claim.ttl, store_.contact() + store_.timeout());
   s->grant.session_ends = store_.shared_end();
   s->now = seat::stage::held;
-  s->before.clear();
+  wait_for(*s, {});
   schedule(engine_.now() + store_.timeout() / 4);
   wake(t, *s, s->grant);
 }

@@ -31,10 +31,7 @@ void desk::drop(const seat_ptr& s) {
   std::vector<std::string> paths = s->leases;
   if (!s->node.empty()) paths.push_back(s->own_path());
   if (!s->before.empty()) paths.push_back(s->before);
-  for (const auto& path : paths) {
-    const auto [first, last] = interests_.equal_range(path);
-    for (auto one = first; one != last;) one = one->second == s->claim.id ? interests_.erase(one) : std::next(one);
-  }
+  for (const auto& path : paths) unlisten(*s, path);
 }
 
 void desk::forget_nodes(seat& s) {
@@ -99,15 +96,15 @@ void desk::remove_nodes(turn& t, const seat_ptr& s, spi::completion<bool> done) 
 void desk::sweep(const seat_ptr& s, spi::completion<bool> done) {
   struct sweeping {
     spi::completion<bool> done;
-    std::size_t left = 0;
-    bool any = false;
-    int failed = ZOK;
+    std::atomic<std::size_t> left = 0;
+    std::atomic<bool> any = false;
+    std::atomic<int> failed = ZOK;
     void note(int code) {
       if (code == ZOK) any = true;
       if (code != ZOK && code != ZNONODE) failed = code;
       if (--left != 0) return;
       if (failed != ZOK) return done(failure_of(failed, "looking for what was left"));
-      done(any);
+      done(any.load());
     }
   };
   const auto all = std::make_shared<sweeping>();
@@ -197,6 +194,7 @@ void desk::renew(const std::vector<spi::claim>& held, spi::completion<std::vecto
       if (!outcome_unknown(code)) {
         const turn now(*this);
         all->outcomes[i].what = ours && present(s) ? spi::renewal::renewed : spi::renewal::lost;
+        if (!ours && s->uncertain) bury(*s);
         if (!ours) drop(s);
       }
       all->one_done();

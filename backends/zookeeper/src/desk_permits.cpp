@@ -64,7 +64,7 @@ void desk::with_room(turn& t, const trip_ptr& way) {
     if (outcome_unknown(code)) return then.after([way, code] { way->done(failure_of(code, "reading the leases")); });
     if (fits(names)) return take_leases(then, way);
     s->now = seat::stage::queued;
-    s->before = leases_of(*s);
+    wait_for(*s, leases_of(*s));
     s->next = false;
     listen_to(s, s->before);
     if (!s->watched) watch_own(s);
@@ -88,6 +88,7 @@ void desk::take_leases(turn&, const trip_ptr& way) {
   for (std::uint32_t i = 0; i < s->claim.permits; ++i) {
     store_.create(leases_of(*s) + "/" + protection(s->claim.id) + "lease-", badge::of(engine_.who(), s->claim).text(),
                   node_mode::ephemeral_sequential, [this, all](int code, const std::string& path, const ::Stat& stat) {
+                    const turn t(*this);
                     const bool ours = code != ZOK || stat.ephemeralOwner == store_.id();
                     all->codes.push_back(ours ? code : ZSESSIONEXPIRED);
                     all->paths.push_back(path);
@@ -95,8 +96,13 @@ void desk::take_leases(turn&, const trip_ptr& way) {
                   });
   }
   store_.remove(s->own_path(), -1, [this, way, all](int code) {
-    all->codes.push_back(code == ZNONODE ? ZOK : code);
-    on_leased(way, all->codes, std::move(all->paths), all->token);
+    taking seen;
+    {
+      const turn t(*this);
+      all->codes.push_back(code == ZNONODE ? ZOK : code);
+      seen = *all;
+    }
+    on_leased(way, seen.codes, std::move(seen.paths), seen.token);
   });
 }
 

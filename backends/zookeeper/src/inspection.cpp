@@ -6,6 +6,7 @@
 #include "zk_error.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 namespace holdfast::zookeeper {
@@ -186,15 +187,15 @@ void inspection::evict(const std::string& name, spi::completion<bool> done) {
   const std::string path = path_of(store_.where().root, name);
   struct removal {
     spi::completion<bool> done;
-    std::size_t left = 2;
-    bool any = false;
-    int failed = ZOK;
+    std::atomic<std::size_t> left = 2;
+    std::atomic<bool> any = false;
+    std::atomic<int> failed = ZOK;
     void note(int code) {
       if (code == ZOK) any = true;
       if (code != ZOK && code != ZNONODE) failed = code;
       if (--left != 0) return;
       if (failed != ZOK) return done(failure_of(failed, "evicting"));
-      done(any);
+      done(any.load());
     }
   };
   const auto all = std::make_shared<removal>();
