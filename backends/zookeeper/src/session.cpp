@@ -61,8 +61,9 @@ struct transaction {
 /// The library calls functions with a pointer: here they find the session and the answer's function again.
 struct session::trampolines {
   template <class Done>
-  struct call {
+  struct call final : question {
     call(session* s, spi::time_point when, Done d) : self(s), sent(when), done(std::move(d)) {}
+    void fail(int code) override { trampolines::fail(*this, code); }
     session* self;
     spi::time_point sent;
     Done done;
@@ -73,6 +74,7 @@ struct session::trampolines {
   static void answer(const void* data, int code, Parts&&... parts) {
     const std::unique_ptr<call<Done>> asked(static_cast<call<Done>*>(const_cast<void*>(data)));
     on_library_thread();
+    asked->self->forget(*asked);
     if (!outcome_unknown(code)) asked->self->touch(asked->sent);
     asked->done(code, std::forward<Parts>(parts)...);
   }
@@ -164,9 +166,25 @@ void session::close() noexcept {
   zhandle_t* const last = std::exchange(handle_, nullptr);
   lock.unlock();
   if (last == nullptr) return;
+  shut(last);
+}
+
+/// The library drops answers that it had not brought yet when it is closed: those are told here.
+void session::shut(zhandle_t* last) noexcept {
   closing_here = true;
   zookeeper_close(last);
+  std::vector<std::unique_ptr<question>> unanswered;
+  {
+    const std::lock_guard lock(questions_mutex_);
+    for (auto* one : std::exchange(questions_, {})) unanswered.emplace_back(one);
+  }
+  for (const auto& one : unanswered) one->fail(ZCLOSING);
   closing_here = false;
+}
+
+void session::forget(question& answered) noexcept {
+  const std::lock_guard lock(questions_mutex_);
+  questions_.erase(&answered);
 }
 
 void session::reopen() {
@@ -174,7 +192,7 @@ void session::reopen() {
   std::unique_lock lock(handle_mutex_);
   zhandle_t* const last = std::exchange(handle_, nullptr);
   lock.unlock();
-  if (last != nullptr) zookeeper_close(last);
+  if (last != nullptr) shut(last);
   if (start()) return;
   engine_.log(log_level::warning, where_.shown() + ": no new session could be opened; trying again");
   engine_.at(engine_.now() + reopening_pause, [this] { engine_.post([this] { reopen(); }); });
@@ -227,7 +245,15 @@ void session::request(Done done, Send send) {
   int code = ZINVALIDSTATE;
   {
     const std::shared_lock lock(handle_mutex_);
-    if (handle_ != nullptr) code = send(handle_, *asked);
+    if (handle_ != nullptr) {
+      {
+        // Before it is sent: the answer may be faster than we are.
+        const std::lock_guard known(questions_mutex_);
+        questions_.insert(asked.get());
+      }
+      code = send(handle_, *asked);
+      if (code != ZOK) forget(*asked);
+    }
   }
   if (code == ZOK) return void(asked.release());  // the answer's
   engine_.post([asked = std::move(asked), code] { trampolines::fail(*asked, code); });

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace holdfast::zookeeper {
@@ -86,11 +87,21 @@ class session {
  private:
   struct trampolines;
   friend struct trampolines;
+  /// A request that is not answered yet.
+  struct question {
+    question() = default;
+    question(const question&) = delete;
+    question& operator=(const question&) = delete;
+    virtual ~question() = default;
+    virtual void fail(int code) = 0;
+  };
 
   /// Has `send` called with the handle; if that fails, `done` is told on a thread of the runtime.
   template <class Done, class Send>
   void request(Done done, Send send);
+  void forget(question& answered) noexcept;
   bool start();
+  void shut(zhandle_t* last) noexcept;
   void reopen();
   void on_session_event(zhandle_t* from, int state);
   void touch(spi::time_point sent) noexcept;
@@ -104,6 +115,9 @@ class session {
 
   mutable std::shared_mutex handle_mutex_;  // guards handle_: held while it is used, not while it is closed
   zhandle_t* handle_ = nullptr;
+
+  std::mutex questions_mutex_;  // guards questions_
+  std::unordered_set<question*> questions_;
 
   std::mutex opening_mutex_;  // guards opened_ and refused_
   std::condition_variable opening_;
