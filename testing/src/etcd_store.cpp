@@ -14,7 +14,7 @@ class etcd_fixture final : public store_fixture {
   spi::capabilities supports() const override { return {true, true, true, true, true, true, true, true, true}; }
   bool cross_process() const override { return true; }
   bool notices_death_at_once() const override { return false; }
-  bool dead_waiters_last_their_ttl() const override { return true; }
+  bool passes_over_dead_waiters() const override { return false; }
   bool usable_in_forked_child() const override { return false; }  // gRPC is not
 
   bool has_server() const override { return true; }

@@ -80,6 +80,10 @@ struct granted {
   fencing_token first_token;
   std::uint32_t tokens = 1;  ///< first_token, first_token + 1, ... are ours.
   time_point expires;
+  /// Of a store whose grants end with a session: when that may end, kept up by the backend as it hears of it. A ttl
+  /// that is not renewed may be longer than the session's time; the lease is valid as long as both. Null: `expires` is
+  /// all.
+  std::shared_ptr<const std::atomic<time_point::duration>> session_ends = nullptr;
 };
 
 /// Somebody else has it. With entry_request::queue the claim is in line, by its id.

@@ -1,0 +1,122 @@
+#include "badge.hpp"
+#include "desk.hpp"
+#include "zk_error.hpp"
+
+#include <algorithm>
+
+namespace holdfast::zookeeper {
+
+namespace {
+
+const failure not_ours{errc::lost, "the store does not know this lease any more"};
+
+/// The same place in the line on the other side.
+std::string other_side(const std::string& node) {
+  constexpr std::string_view reader = "__READ__";
+  constexpr std::string_view writer = "__WRIT__";
+  std::string name = node;
+  if (const auto at = name.rfind(reader); at != name.npos) return name.replace(at, reader.size(), writer);
+  return name.replace(name.rfind(writer), writer.size(), reader);
+}
+
+}  // namespace
+
+void desk::convert(const spi::claim& held, spi::access to, spi::completion<bool> done) {
+  turn t(*this);
+  const auto s = find(held.id);
+  if (!s || s->now != seat::stage::held || s->generation != store_.generation() || s->node.empty())
+    return t.after([done = std::move(done)]() mutable { done(not_ours); });
+  if (contender::parse(s->node)->access == to) return t.after([done = std::move(done)]() mutable { done(true); });
+  if (to == spi::access::shared) return downgrade(s, std::move(done));
+  upgrade(s, std::move(done));
+}
+
+void desk::rename(turn&, const seat_ptr& s, const std::string& node, spi::access to) {
+  s->node = node;
+  s->claim.access = to;
+  s->watched = false;
+  unwatched_.push_back(s);
+  schedule(engine_.now());
+}
+
+/// The reader's node takes the writer's place in one transaction, with its number: writers that came meanwhile stay
+/// behind it. (Curator does so since 5.5.)
+void desk::downgrade(const seat_ptr& s, spi::completion<bool> done) {
+  const std::string writer = s->node;
+  const std::string reader = other_side(writer);
+  s->node = reader;  // that the writer's goes is no loss
+  spi::claim as_reader = s->claim;
+  as_reader.access = spi::access::shared;
+  store_.replace(s->line + "/" + reader, badge::of(engine_.who(), as_reader).text(), s->line + "/" + writer,
+                 [this, s, writer, reader, done = std::move(done)](int code) mutable {
+                   turn t(*this);
+                   if (!present(s)) return t.after([done = std::move(done)]() mutable { done(not_ours); });
+                   // It is there already: an answer was lost.
+                   if (code == ZOK || code == ZNODEEXISTS) {
+                     rename(t, s, reader, spi::access::shared);
+                     return t.after([done = std::move(done)]() mutable { done(true); });
+                   }
+                   s->node = writer;
+                   s->uncertain = s->uncertain || outcome_unknown(code);
+                   auto why = code == ZNONODE ? not_ours : failure_of(code, "downgrading '" + s->claim.name + "'");
+                   if (code == ZNONODE) drop(s);
+                   t.after([done = std::move(done), why]() mutable { done(why); });
+                 });
+}
+
+/// A writer's node is put in the reader's place, and then the line is read. Whoever comes after it waits for it;
+/// whoever came before is seen. If anybody is there, it goes again.
+void desk::upgrade(const seat_ptr& s, spi::completion<bool> done) {
+  const std::string writer = other_side(s->node);
+  spi::claim as_writer = s->claim;
+  as_writer.access = spi::access::exclusive;
+  const auto made = std::make_shared<int>(ZOK);
+  store_.create(s->line + "/" + writer, badge::of(engine_.who(), as_writer).text(), node_mode::ephemeral,
+                [made](int code, const std::string&, const ::Stat&) { *made = code; });
+  store_.children(
+      s->line, watching::no,
+      [this, s, writer, made, done = std::move(done)](int code, const std::vector<std::string>& names) mutable {
+        on_upgrade_seen(s, writer, *made, code, names, std::move(done));
+      });
+}
+
+void desk::on_upgrade_seen(const seat_ptr& s, const std::string& writer, int made, int code,
+                           const std::vector<std::string>& names, spi::completion<bool> done) {
+  turn t(*this);
+  if (made == ZNODEEXISTS) made = ZOK;
+  const std::string writers_path = s->line + "/" + writer;
+  const int failed = made != ZOK ? made : code;
+  if (failed != ZOK) {
+    s->uncertain = s->uncertain || outcome_unknown(failed);
+    rest({writers_path, {}, s->generation, nullptr});
+    const auto why = failed == ZNONODE ? not_ours : failure_of(failed, "upgrading '" + s->claim.name + "'");
+    return t.after([done = std::move(done), why]() mutable { done(why); });
+  }
+  const bool still_reader = present(s) && std::find(names.begin(), names.end(), s->node) != names.end();
+  const bool alone = std::none_of(names.begin(), names.end(), [&](const std::string& name) {
+    return contender::parse(name) && owner_in(name) != s->claim.id;
+  });
+  if (!still_reader || !alone) {
+    return store_.remove(writers_path, -1,
+                         [this, writers_path, s, still_reader, done = std::move(done)](int gone) mutable {
+                           if (outcome_unknown(gone)) {
+                             const turn later(*this);
+                             rest({writers_path, {}, s->generation, nullptr});
+                           }
+                           if (!still_reader) return done(not_ours);
+                           done(false);
+                         });
+  }
+  const std::string readers_path = s->own_path();
+  rename(t, s, writer, spi::access::exclusive);
+  store_.remove(readers_path, -1, [this, s, done = std::move(done)](int gone) mutable {
+    {
+      const turn now(*this);
+      // The reader's node does no harm beside the writer's, and leaves with it.
+      if (outcome_unknown(gone)) s->uncertain = true;
+    }
+    done(true);
+  });
+}
+
+}  // namespace holdfast::zookeeper

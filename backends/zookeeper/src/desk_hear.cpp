@@ -1,0 +1,229 @@
+#include "badge.hpp"
+#include "desk.hpp"
+#include "zk_error.hpp"
+
+#include <algorithm>
+
+namespace holdfast::zookeeper {
+
+using namespace std::chrono_literals;
+
+void desk::listen_to(const seat_ptr& s, const std::string& path) {
+  const auto [first, last] = interests_.equal_range(path);
+  const bool known = std::any_of(first, last, [&](const auto& one) { return one.second == s->claim.id; });
+  if (!known) interests_.emplace(path, s->claim.id);
+}
+
+void desk::unlisten(const seat& s, const std::string& path) {
+  const auto [first, last] = interests_.equal_range(path);
+  for (auto one = first; one != last;) one = one->second == s.claim.id ? interests_.erase(one) : std::next(one);
+}
+
+/// What it waited for before does not matter any more.
+void desk::wait_for(seat& s, const std::string& path) {
+  if (!s.before.empty() && s.before != path) unlisten(s, s.before);
+  s.before = path;
+}
+
+/// Asks to be told when `path` goes. As Curator does, by reading it; who may not read it can still see whether it is
+/// there.
+void desk::watch_node(const seat_ptr& s, const std::string& path) {
+  listen_to(s, path);
+  const auto gone = [this, s, path](int code) {
+    turn t(*this);
+    if (code == ZOK || !present(s) || s->before != path) return;
+    unlisten(*s, path);  // there is no watch
+    wake(t, *s, spi::look_again{});
+  };
+  store_.get(path, watching::yes, [this, gone, path](int code, const std::string&, const ::Stat&) {
+    if (code != ZNOAUTH) return gone(code);
+    store_.exists(path, watching::yes, [gone](int seen, const ::Stat&) { gone(seen); });
+  });
+}
+
+void desk::watch_own(const seat_ptr& s) {
+  std::vector<std::string> paths = s->leases;
+  if (!s->node.empty()) paths.push_back(s->own_path());
+  for (const auto& path : paths) {
+    listen_to(s, path);
+    store_.get(path, watching::yes, [this, s, path](int code, const std::string& value, const ::Stat& stat) {
+      if (code != ZNOAUTH) return on_own_seen(s, path, code, value, stat);
+      store_.exists(path, watching::yes,
+                    [this, s, path](int seen, const ::Stat& found) { on_own_seen(s, path, seen, {}, found); });
+    });
+  }
+}
+
+void desk::on_own_seen(const seat_ptr& s, const std::string& path, int code, const std::string& value,
+                       const ::Stat& stat) {
+  turn t(*this);
+  if (!present(s) || !owns(*s, path)) return;
+  if (code == ZOK && stat.ephemeralOwner == store_.id()) {
+    s->watched = true;
+    if (value == revocation) {
+      engine_.log(log_level::warning, "somebody asks for '" + s->claim.name + "' to be released (" + path + ")");
+    }
+    return;
+  }
+  if (outcome_unknown(code)) {
+    if (s->now == seat::stage::held) unwatched_.push_back(s);
+    return;
+  }
+  on_own_change(t, s, change::removed);
+}
+
+void desk::on_own_change(turn& t, const seat_ptr& s, change what) {
+  if (what == change::written) return watch_own(s);
+  if (what != change::removed) return;
+  if (s->now == seat::stage::held) {
+    // One permit of several is gone, and with it the claim: the others go too, and whatever else there may be.
+    if (s->leases.size() > 1 || s->uncertain) bury(*s);
+    return lose(t, s, loss::taken);
+  }
+  if (s->now != seat::stage::queued) return;
+  forget_nodes(*s);
+  wake(t, *s, spi::look_again{});
+}
+
+/// The node before ours went. If it was the first in line, ours is now, and nobody need be asked: nothing can come
+/// between, and had ours gone before it we had been told first. Over another connection than the one the line was read
+/// by, that order is not promised.
+void desk::on_predecessor(turn& t, const seat_ptr& s, change what) {
+  const bool sure = what == change::removed && s->next && s->watched && s->watch && store_.connected() &&
+                    s->generation == store_.generation() && s->connection == store_.connection();
+  // A grant that is nearly over would be a nuisance: a look makes it a fresh one.
+  const auto fresh = store_.contact() + store_.timeout() / 2;
+  if (!sure || engine_.now() > fresh) return wake(t, *s, spi::look_again{});
+  // Its own time is counted from now, the session's from the last contact.
+  s->grant.expires = s->claim.ttl > store_.timeout() && s->claim.ttl != engine_.options().ttl
+                         ? engine_.now() + s->claim.ttl
+                         : std::min(engine_.now() + s->claim.ttl, store_.contact() + store_.timeout());
+  s->grant.session_ends = store_.shared_end();
+  s->now = seat::stage::held;
+  wait_for(*s, {});
+  schedule(engine_.now() + store_.timeout() / 4);
+  wake(t, *s, s->grant);
+}
+
+void desk::on_change(change what, const std::string& path) {
+  turn t(*this);
+  const auto [first, last] = interests_.equal_range(path);
+  std::vector<seat_ptr> touched;
+  for (auto one = first; one != last; ++one)
+    if (auto s = find(one->second)) touched.push_back(std::move(s));
+  // A watch fires once.
+  interests_.erase(first, last);
+  for (const auto& s : touched) {
+    if (owns(*s, path)) {
+      on_own_change(t, s, what);
+    } else if (s->now == seat::stage::queued && s->before == path) {
+      on_predecessor(t, s, what);
+    }
+  }
+}
+
+void desk::wake(turn& t, seat& s, spi::wake why) {
+  if (!s.watch) return void(s.woken = true);
+  t.after([watch = std::move(s.watch), why]() mutable { watch(why); });
+  s.watch = nullptr;
+}
+
+void desk::watch(const spi::claim& queued, spi::completion<spi::wake> done) {
+  turn t(*this);
+  const auto s = find(queued.id);
+  if (!s || s->now != seat::stage::queued || s->woken)
+    return t.after([done = std::move(done)]() mutable { done(spi::wake(spi::look_again{})); });
+  wake(t, *s, spi::look_again{});
+  s->woken = false;
+  s->watch = std::move(done);
+}
+
+void desk::lose(turn& t, const seat_ptr& s, loss cause) {
+  drop(s);
+  t.after([this, id = s->claim.id, cause] { engine_.lost(id, cause); });
+}
+
+void desk::on_connected() {
+  turn t(*this);
+  // Whoever waits looks again: what happened meanwhile comes in no order.
+  for (const auto& [id, s] : seats_) {
+    s->watched = false;
+    if (s->now == seat::stage::queued) wake(t, *s, spi::look_again{});
+    if (s->now == seat::stage::held) unwatched_.push_back(s);
+  }
+  dig_all(t);
+  if (!seats_.empty()) schedule(engine_.now());
+}
+
+void desk::dig_all(turn& t) {
+  for (auto& g : std::exchange(graves_, {})) {
+    t.after([this, g = std::move(g)] {
+      if (g.generation == store_.generation()) return dig(g);
+      if (g.told) g.told(ZSESSIONEXPIRED);
+    });
+  }
+}
+
+void desk::on_suspended() {
+  const turn t(*this);
+  if (seats_.empty()) return;
+  engine_.log(log_level::warning, store_.where().shown() +
+                                      ": the connection is gone; leases last until the session's " +
+                                      "time is over, unless it comes back");
+}
+
+void desk::on_ended() {
+  turn t(*this);
+  // They went with the session.
+  for (auto& g : std::exchange(graves_, {}))
+    if (g.told) t.after([told = std::move(g.told)] { told(ZSESSIONEXPIRED); });
+  std::vector<seat_ptr> all;
+  for (const auto& [id, s] : seats_) all.push_back(s);
+  for (const auto& s : all) {
+    if (s->now == seat::stage::held) {
+      lose(t, s, loss::session_ended);
+    } else {
+      forget_nodes(*s);
+      wake(t, *s, spi::look_again{});
+    }
+  }
+}
+
+void desk::schedule(spi::time_point when) {
+  if (when >= next_look_) return;
+  next_look_ = when;
+  // An earlier one that is still set looks too, and finds nothing to do.
+  engine_.at(when, [this] { tend(); });
+}
+
+/// Hears of the end of what is held, keeps in contact, and ends what is held when there has been none for so long that
+/// the server may end the session.
+void desk::tend() {
+  turn t(*this);
+  const auto now = engine_.now();
+  if (now < next_look_) return;
+  next_look_ = spi::time_point::max();
+  if (store_.connected()) dig_all(t);
+  if (seats_.empty()) return unwatched_.clear();
+  const auto over = store_.end();
+  if (now >= over) {
+    std::vector<seat_ptr> held;
+    for (const auto& [id, s] : seats_)
+      if (s->now == seat::stage::held) held.push_back(s);
+    for (const auto& s : held) {
+      bury(*s);
+      lose(t, s, loss::unreachable);
+    }
+  }
+  if (store_.connected()) {
+    for (const auto& s : std::exchange(unwatched_, {}))
+      if (present(s) && s->now == seat::stage::held && !s->watched) watch_own(s);
+  }
+  if (now - store_.contact() >= store_.timeout() / 5)
+    store_.exists(store_.where().root.empty() ? "/" : store_.where().root, watching::no, [](int, const ::Stat&) {});
+  auto next = now + store_.timeout() / 4;
+  if (now < over) next = std::min(next, over);
+  schedule(next);
+}
+
+}  // namespace holdfast::zookeeper

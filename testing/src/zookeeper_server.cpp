@@ -1,0 +1,254 @@
+#include <holdfast/testing/eventually.hpp>
+#include <holdfast/testing/redis_server.hpp>
+#include <holdfast/testing/zookeeper_server.hpp>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace holdfast::testing {
+
+namespace {
+
+int reap(pid_t pid, int flags) {
+  int status = 0;
+  pid_t outcome = 0;
+  while ((outcome = ::waitpid(pid, &status, flags)) < 0 && errno == EINTR) {
+  }
+  return outcome == 0 ? -1 : status;
+}
+
+/// In the child: only what is allowed between fork and exec.
+[[noreturn]] void become(const std::vector<char*>& words, pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  const int nowhere = ::open("/dev/null", O_RDWR);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, fd);
+  ::execvp(words[0], words.data());
+  ::_exit(127);
+}
+
+/// A connection to the server; -1: none.
+int dial(std::uint16_t port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const timeval patience{2, 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+/// What comes until the other end closes, or for a while.
+std::string converse(std::uint16_t port, std::string_view request) {
+  const int fd = dial(port);
+  if (fd < 0) return {};
+  std::string said;
+  if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(request.size())) {
+    std::array<char, 65536> buffer;
+    ssize_t got = 0;
+    while ((got = ::recv(fd, buffer.data(), buffer.size(), 0)) > 0)
+      said.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  ::close(fd);
+  return said;
+}
+
+void put(std::string& out, std::uint64_t number, int bytes) {
+  while (bytes-- > 0) out += static_cast<char>(number >> (8 * bytes));
+}
+
+/// What the server wants to hear from who takes up a session: the first sixteen bytes of java.util.Random, seeded with
+/// its number.
+std::string password_of(std::uint64_t id) {
+  constexpr std::uint64_t secret = 0xB3415C00;
+  constexpr std::uint64_t mask = (std::uint64_t{1} << 48) - 1;
+  std::uint64_t state = ((id ^ secret) ^ 0x5DEECE66D) & mask;
+  std::string bytes;
+  while (bytes.size() < 16) {
+    state = (state * 0x5DEECE66D + 0xB) & mask;
+    auto word = static_cast<std::uint32_t>(state >> 16);
+    for (int i = 0; i < 4; ++i, word >>= 8) bytes += static_cast<char>(word);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+zookeeper_server::zookeeper_server(std::vector<std::string> settings) : settings_(std::move(settings)) {
+  // Another test may take the port before the server does.
+  for (int attempt = 0; pid_ < 0; ++attempt) {
+    port_ = free_port();
+    try {
+      start();
+    } catch (const std::runtime_error&) {
+      if (attempt == 2) throw;
+    }
+  }
+}
+
+zookeeper_server::zookeeper_server(std::uint16_t port, unsigned id, std::vector<std::string> settings)
+    : settings_(std::move(settings)), port_(port), id_(id) {
+  start_only();
+}
+
+zookeeper_server::~zookeeper_server() {
+  if (pid_ > 0) kill();
+}
+
+void zookeeper_server::launch() {
+  const std::string directory = directory_.path().string();
+  std::filesystem::create_directories(directory_.path() / "data");
+  std::ofstream configuration(directory + "/zoo.cfg");
+  configuration << "tickTime=200\nminSessionTimeout=1000\nmaxSessionTimeout=60000\ndataDir=" << directory
+                << "/data\nclientPort=" << port_
+                << "\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\n"
+                   "maxClientCnxns=0\nforceSync=no\npreAllocSize=4096\n";
+  for (const auto& line : settings_) configuration << line << '\n';
+  configuration.close();
+  std::ofstream(directory + "/log4j.properties")
+      << "log4j.rootLogger=WARN, file\nlog4j.appender.file=org.apache.log4j.FileAppender\nlog4j.appender.file.File="
+      << directory
+      << "/log\nlog4j.appender.file.layout=org.apache.log4j.PatternLayout\n"
+         "log4j.appender.file.layout.ConversionPattern=%d %p %c %m%n\n";
+  if (id_ != 0) std::ofstream(directory + "/data/myid") << id_;
+  const std::string jars = "/usr/share/java/";
+  std::vector<std::string> words{
+      "java",
+      "-Xms32m",
+      "-Xmx192m",
+      "-XX:+UseSerialGC",
+      "-XX:TieredStopAtLevel=1",
+      "-Dzookeeper.jmx.log4j.disable=true",
+      "-cp",
+      directory + ":" + jars + "zookeeper.jar:" + jars + "slf4j-log4j12.jar:" + jars + "log4j-1.2.jar",
+      id_ == 0 ? "org.apache.zookeeper.server.ZooKeeperServerMain"
+               : "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+      directory + "/zoo.cfg"};
+  std::vector<char*> pointers;
+  for (auto& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) become(pointers, parent);
+  if (pid_ < 0) throw std::runtime_error("fork");
+}
+
+void zookeeper_server::start_only() { launch(); }
+
+void zookeeper_server::start() {
+  launch();
+  int ended = -1;
+  if (eventually([&] { return (ended = reap(pid_, WNOHANG)) >= 0 || serves(); }) && ended < 0) return;
+  if (ended < 0) kill();
+  pid_ = -1;
+  throw std::runtime_error(WEXITSTATUS(ended) == 127 ? "java is not installed"
+                                                     : "ZooKeeper did not start (is libzookeeper-java installed?)");
+}
+
+void zookeeper_server::kill() {
+  ::kill(pid_, SIGKILL);
+  reap(pid_, 0);
+  pid_ = -1;
+}
+
+void zookeeper_server::pause() {
+  ::kill(pid_, SIGSTOP);
+  reap(pid_, WUNTRACED);
+}
+
+void zookeeper_server::resume() { ::kill(pid_, SIGCONT); }
+
+std::string zookeeper_server::ask(std::string_view word) const { return converse(port_, word); }
+
+bool zookeeper_server::serves() const { return ask("srvr").find("Mode:") != std::string::npos; }
+
+bool zookeeper_server::leads() const { return ask("srvr").find("Mode: leader") != std::string::npos; }
+
+std::vector<std::uint64_t> zookeeper_server::sessions() const {
+  std::vector<std::uint64_t> all;
+  const std::string said = ask("cons");
+  for (std::size_t at = said.find("sid=0x"); at != said.npos; at = said.find("sid=0x", at + 1))
+    all.push_back(std::stoull(said.substr(at + 6, 16), nullptr, 16));
+  return all;
+}
+
+void zookeeper_server::end_session(std::uint64_t id) const {
+  std::string connect;
+  put(connect, 0, 4);      // protocol
+  put(connect, 0, 8);      // the last change seen
+  put(connect, 10000, 4);  // timeout
+  put(connect, id, 8);
+  put(connect, 16, 4);
+  connect += password_of(id);
+  std::string end;
+  put(end, 1, 4);                                // the request's number
+  put(end, static_cast<std::uint32_t>(-11), 4);  // closeSession
+  std::string both;
+  put(both, connect.size(), 4);
+  both += connect;
+  put(both, end.size(), 4);
+  both += end;
+  std::ostringstream name;
+  name << "0x" << std::hex << id;
+  // Its client may take it back before it is ended.
+  const bool ended = eventually([&] {
+    converse(port_, both);
+    return ask("dump").find(name.str()) == std::string::npos;
+  });
+  if (!ended) throw std::runtime_error("session " + name.str() + " does not end");
+}
+
+zookeeper_ensemble::zookeeper_ensemble() {
+  std::vector<std::string> lines{"initLimit=20", "syncLimit=10"};
+  std::vector<std::uint16_t> ports;
+  for (unsigned id = 1; id <= 3; ++id) {
+    ports.push_back(free_port());
+    lines.push_back("server." + std::to_string(id) + "=127.0.0.1:" + std::to_string(free_port()) + ":" +
+                    std::to_string(free_port()));
+  }
+  for (unsigned id = 1; id <= 3; ++id) members_.push_back(std::make_unique<zookeeper_server>(ports[id - 1], id, lines));
+  for (const auto& one : members_)
+    if (!eventually([&] { return one->serves(); })) throw std::runtime_error("a member of the ensemble did not start");
+}
+
+std::string zookeeper_ensemble::url(std::string_view root) const {
+  std::string all;
+  for (const auto& one : members_) all += (all.empty() ? "zk://" : ",") + one->address();
+  return all + std::string(root);
+}
+
+zookeeper_server& zookeeper_ensemble::leader() const {
+  zookeeper_server* found = nullptr;
+  const bool there = eventually([&] {
+    for (const auto& one : members_)
+      if (one->running() && one->leads()) found = one.get();
+    return found != nullptr;
+  });
+  if (!there) throw std::runtime_error("the ensemble has no leader");
+  return *found;
+}
+
+zookeeper_server& zookeeper_ensemble::follower() const {
+  const zookeeper_server& head = leader();
+  for (const auto& one : members_)
+    if (one.get() != &head && one->running()) return *one;
+  throw std::runtime_error("the ensemble has no follower");
+}
+
+}  // namespace holdfast::testing
