@@ -81,7 +81,12 @@ void election::leave(spi::completion<bool> done) {
     if (watching_) look();
     drop_all();
     if (dropping_ > 0 || !leaving_) return;
-    later([done = std::move(leaving_)]() mutable { done(false); });
+    // All that know it are silent: whether they have it is not known.
+    const bool told = std::any_of(links_.begin(), links_.end(), [](const connection& c) { return c.dropping > 0; });
+    later([done = std::move(leaving_), told]() mutable {
+      if (told) return done(failure{errc::unavailable, "no server that has it answers; it ends with its ttl there"});
+      done(false);
+    });
     leaving_ = {};
   });
 }

@@ -120,6 +120,17 @@ TEST_F(redlock, a_lease_outlives_the_loss_of_a_minority_and_ends_with_the_majori
   EXPECT_TRUE(eventually([&] { return held.lost().stop_requested(); }));
 }
 
+TEST_F(redlock, a_release_that_reaches_nobody_says_so) {
+  start(3);
+  mutex m(connect(url(), {.ttl = 30s, .request_timeout = 300ms}), "m");
+  lease held = m.acquire();
+  ASSERT_TRUE(eventually([&] { return votes("m") == 3; }));
+  for (auto& server : servers_) server.pause();
+  EXPECT_TRUE(failed(errc::unavailable, held.renew()));  // by now they are known to be silent
+  EXPECT_TRUE(failed(errc::unavailable, held.release())) << "and not that it was lost";
+  for (auto& server : servers_) server.resume();
+}
+
 TEST_F(redlock, an_evicted_lock_is_lost_at_the_next_renewal) {
   start(3);
   const client c = connect(url(), {.ttl = 600ms});
