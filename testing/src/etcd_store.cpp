@@ -15,6 +15,7 @@ class etcd_fixture final : public store_fixture {
   bool cross_process() const override { return true; }
   bool notices_death_at_once() const override { return false; }
   bool passes_over_dead_waiters() const override { return false; }
+  int client_library_threads() const override { return 8; }
   bool usable_in_forked_child() const override { return false; }  // gRPC is not
 
   bool has_server() const override { return true; }

@@ -33,6 +33,8 @@ class store_fixture {
   virtual bool expires_paused_holders() const { return true; }
   /// A child that was forked from a process with clients may connect.
   virtual bool usable_in_forked_child() const { return true; }
+  /// How many threads its client library may bring beside ours, however much is under way.
+  virtual int client_library_threads() const { return 0; }
   /// A waiting writer is ahead of readers that come later.
   virtual bool queues_writers() const { return true; }
 
