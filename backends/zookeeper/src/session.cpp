@@ -187,15 +187,17 @@ void session::forget(question& answered) noexcept {
   questions_.erase(&answered);
 }
 
-void session::reopen() {
+void session::reopen(zhandle_t* ended) {
   if (closed_) return;
   std::unique_lock lock(handle_mutex_);
+  // The end may be told twice; there is another session by then.
+  if (handle_ != ended) return;
   zhandle_t* const last = std::exchange(handle_, nullptr);
   lock.unlock();
   if (last != nullptr) shut(last);
   if (start()) return;
   engine_.log(log_level::warning, where_.shown() + ": no new session could be opened; trying again");
-  engine_.at(engine_.now() + reopening_pause, [this] { engine_.post([this] { reopen(); }); });
+  engine_.at(engine_.now() + reopening_pause, [this] { engine_.post([this] { reopen(nullptr); }); });
 }
 
 void session::on_session_event(zhandle_t* from, int state) {
@@ -223,7 +225,8 @@ void session::on_session_event(zhandle_t* from, int state) {
       if (!opened_) return opening_.notify_all();
     }
     tell_.ended();
-    engine_.at(engine_.now() + (refused ? reopening_pause : 0ms), [this] { engine_.post([this] { reopen(); }); });
+    engine_.at(engine_.now() + (refused ? reopening_pause : 0ms),
+               [this, from] { engine_.post([this, from] { reopen(from); }); });
   } else if (connected_.exchange(false)) {
     tell_.suspended();
   }

@@ -102,7 +102,7 @@ class session {
   void forget(question& answered) noexcept;
   bool start();
   void shut(zhandle_t* last) noexcept;
-  void reopen();
+  void reopen(zhandle_t* ended);
   void on_session_event(zhandle_t* from, int state);
   void touch(spi::time_point sent) noexcept;
 
