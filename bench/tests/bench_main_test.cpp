@@ -1,5 +1,4 @@
-#include "bench.hpp"
-
+#include "bench_run.hpp"
 #include "scratch_directory.hpp"
 #include "xml_check.hpp"
 
@@ -13,23 +12,6 @@
 namespace holdfast::bench {
 namespace {
 
-struct outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-outcome bench(std::vector<std::string> words) {
-  words.insert(words.begin(), "bench");
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  const int code = bench_main(static_cast<int>(words.size()), argv.data());
-  return {code, ::testing::internal::GetCapturedStdout(), ::testing::internal::GetCapturedStderr()};
-}
-
 std::string read(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
@@ -38,37 +20,37 @@ std::string read(const std::string& path) {
 }
 
 TEST(bench_main, help_goes_to_stdout) {
-  const auto found = bench({"--help"});
+  const auto found = run_bench({"--help"});
   EXPECT_EQ(found.code, 0);
   EXPECT_NE(found.out.find("--workload"), std::string::npos);
 }
 
 TEST(bench_main, a_bad_value_is_usage) {
-  const auto found = bench({"--threads", "many"});
+  const auto found = run_bench({"--threads", "many"});
   EXPECT_EQ(found.code, 64);
   EXPECT_NE(found.err.find("--threads: 'many' is not"), std::string::npos);
 }
 
 TEST(bench_main, a_bad_url_is_usage) {
-  EXPECT_EQ(bench({"--store", "carrierpigeon://x"}).code, 64);
-  EXPECT_EQ(bench({"--store", "no url at all"}).code, 64);
+  EXPECT_EQ(run_bench({"--store", "carrierpigeon://x"}).code, 64);
+  EXPECT_EQ(run_bench({"--store", "no url at all"}).code, 64);
 }
 
 TEST(bench_main, a_workload_the_store_cannot_do_is_usage) {
-  const auto found = bench({"--store", "memory:", "--workload", "processes"});
+  const auto found = run_bench({"--store", "memory:", "--workload", "processes"});
   EXPECT_EQ(found.code, 64);
   EXPECT_NE(found.err.find("memory: lives in one process"), std::string::npos);
 }
 
 TEST(bench_main, an_output_that_cannot_be_written_is_found_at_once) {
-  const auto found = bench({"--store", "memory:", "--json", "/nonexistent/a.json"});
+  const auto found = run_bench({"--store", "memory:", "--json", "/nonexistent/a.json"});
   EXPECT_EQ(found.code, 64);
   EXPECT_NE(found.err.find("/nonexistent/a.json"), std::string::npos);
 }
 
 TEST(bench_main, a_store_without_servers_has_no_peers) {
   const auto found =
-      bench({"--store", "memory:", "--workload", "uncontended", "--seconds", "0.05", "--peer", "x=false"});
+      run_bench({"--store", "memory:", "--workload", "uncontended", "--seconds", "0.05", "--peer", "x=false"});
   EXPECT_EQ(found.code, 0) << found.err;
 }
 
@@ -76,8 +58,9 @@ TEST(bench_main, measures_and_writes_json_and_plot) {
   const scratch_directory scratch(temporary_parent());
   const std::string json_file = scratch.path() + "/a.json";
   const std::string svg_file = scratch.path() + "/a.svg";
-  const auto found = bench({"--store", "memory:", "--workload", "uncontended", "--workload", "handover", "--workload",
-                            "reentry", "--threads", "4", "--seconds", "0.1", "--json", json_file, "--plot", svg_file});
+  const auto found =
+      run_bench({"--store", "memory:", "--workload", "uncontended", "--workload", "handover", "--workload", "reentry",
+                 "--threads", "4", "--seconds", "0.1", "--json", json_file, "--plot", svg_file});
   ASSERT_EQ(found.code, 0) << found.err;
   EXPECT_NE(found.err.find("[2/3] memory handover"), std::string::npos);
   const auto json = nlohmann::json::parse(read(json_file));

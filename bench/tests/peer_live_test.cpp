@@ -1,6 +1,5 @@
 // `holdfast bench --peer` on a real server.
-#include "bench.hpp"
-
+#include "bench_run.hpp"
 #include "peer_script.hpp"
 
 #include <holdfast/testing/redis_server.hpp>
@@ -22,26 +21,17 @@ while read -r order length; do
 done
 )";
 
-struct outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
+struct measured : outcome {
   nlohmann::json json;
 };
 
 class bench_peers : public ::testing::Test {
  protected:
-  outcome bench(std::vector<std::string> words) {
+  measured bench(std::vector<std::string> words) {
     const std::string file = files_.path() + "/a.json";
-    const std::vector<std::string> always{"bench", "--store", server_.url(), "--seconds", "0.1", "--json", file};
+    const std::vector<std::string> always{"--store", server_.url(), "--seconds", "0.1", "--json", file};
     words.insert(words.begin(), always.begin(), always.end());
-    std::vector<char*> argv;
-    for (auto& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    const int code = bench_main(static_cast<int>(words.size()), argv.data());
-    outcome found{code, ::testing::internal::GetCapturedStdout(), ::testing::internal::GetCapturedStderr(), {}};
+    measured found{run_bench(std::move(words)), {}};
     found.json = nlohmann::json::parse(std::ifstream(file));
     return found;
   }

@@ -80,14 +80,9 @@ void ears::drop(const subject& what) {
 
 void ears::connect() {
   if (std::exchange(dialling_, true)) return;
-  auto dial_it = [weak = weak_from_this()] {
+  dial_later(engine_, failures_, [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->dial_now();
-  };
-  if (failures_ == 0) return engine_.post(std::move(dial_it));
-  engine_.at(engine_.now() + pause_before_dialling(failures_),
-             [this, weak = weak_from_this(), task = std::move(dial_it)]() mutable {
-               if (auto self = weak.lock()) engine_.post(std::move(task));
-             });
+  });
 }
 
 void ears::dial_now() {

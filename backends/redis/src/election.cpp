@@ -74,7 +74,10 @@ void election::ask(std::size_t i) {
 /// What is sent from here on comes after it.
 void election::sent(std::size_t i) {
   auto& link = links_[i];
-  if (--link.unsent == 0 && link.known && (closed_ || link.unwanted)) drop(i);
+  if (--link.unsent > 0 || !link.known || !(closed_ || link.unwanted)) return;
+  drop(i);
+  // A silent one's answer is not waited for.
+  conclude_leaving();
 }
 
 bool election::others_answer() const {

@@ -69,6 +69,7 @@ class election : public std::enable_shared_from_this<election> {
   void drop(std::size_t i);
   void on_dropped(std::size_t i, unsigned purge, const result<bool>& said);
   void drop_all();
+  void conclude_leaving();
   void sent(std::size_t i);
   void flown(std::size_t i);
   void later(task what) { tasks_.push_back(std::move(what)); }
@@ -85,6 +86,8 @@ class election : public std::enable_shared_from_this<election> {
   mutable std::mutex mutex_;
   ballot votes_;
   std::vector<task> tasks_;
+  /// What a server that may know the claim has said when all were told to drop it.
+  enum class ending : std::uint8_t { none, unheard, held, gone };
   struct connection {
     std::uint64_t attempt = 0;  // answers to earlier ones are out of date
     unsigned flights = 0;       // questions under way
@@ -94,6 +97,7 @@ class election : public std::enable_shared_from_this<election> {
     bool unwanted = false;      // to be dropped as soon as the last question is sent
     bool late = false;          // dropped while one was under way: once more when it has come back
     unsigned dropping = 0;
+    ending end = ending::none;
     bool ask_again = false;  // when it is dropped
     bool listening = false;
     bool timer = false;  // to ask it when it votes again
@@ -109,10 +113,9 @@ class election : public std::enable_shared_from_this<election> {
   bool closed_ = false;
   unsigned splits_ = 0;
   unsigned raises_ = 0;
-  unsigned purge_ = 0;  // which drop_all() it is: earlier ones' answers do not count
-  std::size_t dropping_ = 0;
-  std::size_t dropped_ = 0;
-  bool any_dropped_ = false;
+  unsigned purge_ = 1;        // which drop_all() it is: earlier ones' answers do not count
+  std::size_t dropping_ = 0;  // answers to it that are waited for
+  std::size_t dropped_ = 0;   // answers to it that came
   std::optional<failure> drop_failure_;
   task when_dropped_;
 };

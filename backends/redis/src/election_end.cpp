@@ -32,16 +32,36 @@ void election::on_dropped(std::size_t i, unsigned purge, const result<bool>& sai
   ask_again(i);
   if (purge != purge_) return;
   --dropping_;
-  if (said) ++dropped_;
-  if (said && *said) any_dropped_ = true;
-  if (!said) drop_failure_ = said.error();
+  if (said) {
+    ++dropped_;
+    auto& end = links_[i].end;
+    if (end != ending::held) end = *said ? ending::held : ending::gone;
+  } else {
+    drop_failure_ = said.error();
+  }
   // A majority that is free is all the next one needs. The rest follows.
-  if (dropping_ > 0 && dropped_ < votes_.need()) return;
-  if (auto then = std::exchange(when_dropped_, {})) later(std::move(then));
+  if (dropping_ == 0 || dropped_ >= votes_.need())
+    if (auto then = std::exchange(when_dropped_, {})) later(std::move(then));
+  conclude_leaving();
+}
+
+/// It was held to the end if a majority had it. Who does not answer may have had it.
+void election::conclude_leaving() {
   if (!leaving_) return;
-  later([done = std::move(leaving_), any = any_dropped_, ok = dropped_ > 0, why = drop_failure_]() mutable {
-    if (!ok && why) return done(*why);
-    done(any);
+  const auto ended = [this](ending how) {
+    return static_cast<std::size_t>(
+        std::count_if(links_.begin(), links_.end(), [how](const connection& c) { return c.end == how; }));
+  };
+  const auto held = ended(ending::held);
+  const auto unheard = ended(ending::unheard);
+  const bool lost = held + unheard < votes_.need();
+  const bool more = dropping_ > 0 ||
+                    std::any_of(links_.begin(), links_.end(), [](const connection& c) { return c.unwanted; });
+  if (held < votes_.need() && !lost && more) return;
+  const bool nobody = unheard > 0 && held + ended(ending::gone) == 0;
+  later([done = std::move(leaving_), lost, nobody, why = drop_failure_]() mutable {
+    if (!nobody) return done(!lost);
+    done(why.value_or(failure{errc::unavailable, "no server that has it answers; it ends with its ttl there"}));
   });
   leaving_ = {};
 }
@@ -50,8 +70,10 @@ void election::drop_all() {
   ++purge_;
   dropping_ = 0;
   dropped_ = 0;
+  drop_failure_.reset();
   for (std::size_t i = 0; i < votes_.size(); ++i) {
     links_[i].ask_again = false;
+    links_[i].end = links_[i].known ? ending::unheard : ending::none;
     if (!links_[i].known) continue;
     if (links_[i].unsent == 0) {
       drop(i);
@@ -75,19 +97,10 @@ void election::leave(spi::completion<bool> done) {
   locked([&] {
     closed_ = true;
     won_.reset();
-    any_dropped_ = false;
-    drop_failure_.reset();
     leaving_ = std::move(done);
     if (watching_) look();
     drop_all();
-    if (dropping_ > 0 || !leaving_) return;
-    // All that know it are silent: whether they have it is not known.
-    const bool told = std::any_of(links_.begin(), links_.end(), [](const connection& c) { return c.dropping > 0; });
-    later([done = std::move(leaving_), told]() mutable {
-      if (told) return done(failure{errc::unavailable, "no server that has it answers; it ends with its ttl there"});
-      done(false);
-    });
-    leaving_ = {};
+    conclude_leaving();
   });
 }
 

@@ -266,8 +266,6 @@ void link::tell(std::vector<told_reply> all, guard& lock) {
 }
 
 void link::arm() {
-  driver_ = driver::reactor;
-  if (armed_) return;
   // The reactor's thread starts with its first use: a client that never needs it has none.
   if (!watched_) {
     engine_.on_readable(gate_.get(), [weak = weak_from_this()] {
@@ -275,8 +273,8 @@ void link::arm() {
     });
     watched_ = true;
   }
-  epoll(gate_.get(), EPOLL_CTL_ADD, wire_->over.fd.get(), EPOLLIN);
-  armed_ = true;
+  if (!std::exchange(armed_, true)) epoll(gate_.get(), EPOLL_CTL_ADD, wire_->over.fd.get(), EPOLLIN);
+  driver_ = driver::reactor;  // last: without a thread for the reactor nobody would read
 }
 
 void link::disarm() {

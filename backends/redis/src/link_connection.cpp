@@ -112,14 +112,9 @@ void link::hang_up(const failure& why, guard& lock) {
 void link::reconnect() {
   if (dialling_) return;
   dialling_ = true;
-  auto again = [weak = weak_from_this()] {
+  dial_later(engine_, failures_, [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->dial_again();
-  };
-  if (failures_ == 0) return engine_.post(std::move(again));
-  engine_.at(engine_.now() + pause_before_dialling(failures_),
-             [this, weak = weak_from_this(), again = std::move(again)]() mutable {
-               if (auto self = weak.lock()) engine_.post(std::move(again));
-             });
+  });
 }
 
 void link::dial_again() {

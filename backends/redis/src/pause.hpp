@@ -1,8 +1,11 @@
 #pragma once
 
+#include <holdfast/backend.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <utility>
 
 namespace holdfast::redis {
 
@@ -18,6 +21,13 @@ inline std::chrono::nanoseconds jittered(std::chrono::nanoseconds whole) {
 inline std::chrono::nanoseconds pause_before_dialling(unsigned failures) {
   using namespace std::chrono_literals;
   return jittered(std::min<std::chrono::nanoseconds>(10ms * (1U << std::min(failures, 7U)), 1s));
+}
+
+/// Runs `dial` where it may block: at once, or after failures when their pause is over.
+inline void dial_later(spi::runtime& engine, unsigned failures, detail::unique_function<void()> dial) {
+  if (failures == 0) return engine.post(std::move(dial));
+  engine.at(engine.now() + pause_before_dialling(failures),
+            [&engine, dial = std::move(dial)]() mutable { engine.post(std::move(dial)); });
 }
 
 /// How long what others hold, who do not tell when they free it, goes unseen.

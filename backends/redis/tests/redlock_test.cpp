@@ -120,6 +120,27 @@ TEST_F(redlock, a_lease_outlives_the_loss_of_a_minority_and_ends_with_the_majori
   EXPECT_TRUE(eventually([&] { return held.lost().stop_requested(); }));
 }
 
+TEST_F(redlock, a_release_finds_it_lost_if_only_a_minority_still_has_it) {
+  start(5);
+  mutex m(connect(url()), "m");
+  lease held = m.acquire();
+  ASSERT_TRUE(eventually([&] { return votes("m") == 5; }));
+  for (int i = 0; i < 3; ++i) servers_[i].command({"FLUSHALL"});
+  EXPECT_TRUE(failed(errc::lost, held.release())) << "three of five have forgotten it";
+}
+
+TEST_F(redlock, a_release_is_good_if_those_that_may_have_had_it_make_a_majority) {
+  start(5);
+  mutex m(connect(url(), {.ttl = 30s, .request_timeout = 300ms}), "m");
+  lease held = m.acquire();
+  ASSERT_TRUE(eventually([&] { return votes("m") == 5; }));
+  servers_[0].command({"FLUSHALL"});
+  servers_[1].command({"FLUSHALL"});
+  servers_[2].pause();
+  EXPECT_TRUE(held.release()) << "the silent one may have had it";
+  servers_[2].resume();
+}
+
 TEST_F(redlock, a_release_that_reaches_nobody_says_so) {
   start(3);
   mutex m(connect(url(), {.ttl = 30s, .request_timeout = 300ms}), "m");

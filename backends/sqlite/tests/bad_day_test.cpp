@@ -1,8 +1,6 @@
-#include "sqlite_fixture.hpp"
+#include "bad_day.hpp"
 
 #include <holdfast/testing/holder_process.hpp>
-
-#include <sqlite3.h>
 
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -14,67 +12,12 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <thread>
 
 namespace holdfast::sqlite_tests {
 
 namespace fs = std::filesystem;
 using line = sqlite_client::line;
-
-class bad_day_test : public sqlite_test {
- protected:
-  result<std::unique_ptr<spi::backend>> try_open(const std::string& where) {
-    runtimes_.push_back(std::make_unique<threaded_runtime>(clock_, "test"));
-    return open_store(where, *runtimes_.back());
-  }
-  void expect_refused(const std::string& where, errc code, const std::string& words) {
-    const auto made = try_open(where);
-    ASSERT_FALSE(made) << where;
-    EXPECT_EQ(made.error().code, make_error_code(code)) << made.error().detail;
-    EXPECT_NE(made.error().detail.find(words), std::string::npos) << made.error().detail;
-  }
-  void write_file(const std::string& content) { std::ofstream(path(), std::ios::binary) << content; }
-  std::string content() const {
-    std::ifstream file(path(), std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  /// Runs in a child process as somebody without rights; its exit code.
-  static int without_rights(const std::function<int()>& body) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) ::_exit(99);
-      ::_exit(body());
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
-  }
-  /// In a child: 0 if connecting is refused with this code and these words.
-  int refused_here(errc code, const std::string& words) {
-    const auto made = try_open(url());
-    if (made) return 1;
-    if (made.error().code != make_error_code(code)) return 2;
-    return made.error().detail.find(words) == std::string::npos ? 3 : 0;
-  }
-
-  std::vector<std::unique_ptr<threaded_runtime>> runtimes_;
-};
-
-struct raw_database {
-  explicit raw_database(const std::string& path) { sqlite3_open(path.c_str(), &db); }
-  ~raw_database() { sqlite3_close(db); }
-  int execute(const char* sql) { return sqlite3_exec(db, sql, nullptr, nullptr, nullptr); }
-  sqlite3* db = nullptr;
-};
-
-TEST_F(bad_day_test, urls_that_name_no_file_are_refused) {
-  expect_refused("sqlite:", errc::invalid_argument, "names no file");
-  expect_refused("sqlite:locks.db", errc::invalid_argument, "relative");
-  expect_refused("sqlite://locks.db", errc::invalid_argument, "no host");
-  expect_refused("sqlite://" + directory_.path().string() + "/", errc::invalid_argument, "ends in a slash");
-  expect_refused(url() + "?journal=off", errc::invalid_argument, "journal");
-}
 
 TEST_F(bad_day_test, files_and_directories_are_private) {
   auto a = client();
@@ -89,15 +32,6 @@ TEST_F(bad_day_test, files_and_directories_are_private) {
   EXPECT_EQ(is.st_mode & 0777, 0700U);
   ASSERT_EQ(::stat((path() + "-holdfast/turn").c_str(), &is), 0);
   EXPECT_EQ(is.st_mode & 0777, 0600U);
-}
-
-TEST_F(bad_day_test, a_symbolic_link_is_refused_but_not_one_on_the_way) {
-  fs::create_symlink("elsewhere.db", path());
-  expect_refused(url(), errc::rejected, "symbolic link");
-  EXPECT_FALSE(fs::exists(directory_.path() / "elsewhere.db"));
-  fs::create_directory(directory_.path() / "real");
-  fs::create_directory_symlink("real", directory_.path() / "link");
-  EXPECT_TRUE(try_open("sqlite://" + (directory_.path() / "link/locks.db").string()));
 }
 
 TEST_F(bad_day_test, a_sidecar_that_is_a_link_is_not_followed) {
@@ -184,43 +118,6 @@ TEST_F(bad_day_test, without_a_sidecar_waiters_look_again_soon) {
   EXPECT_TRUE(is_granted(b->enter(next)));
 }
 
-TEST_F(bad_day_test, a_directory_a_device_and_a_missing_parent_are_refused) {
-  fs::create_directory(path());
-  expect_refused(url(), errc::rejected, "directory");
-  expect_refused("sqlite:///dev/null", errc::rejected, "not a file");
-  expect_refused("sqlite://" + (directory_.path() / "missing/locks.db").string(), errc::rejected, "does not exist");
-}
-
-TEST_F(bad_day_test, a_file_with_two_names_is_refused) {
-  write_file("");
-  fs::create_hard_link(path(), directory_.path() / "other");
-  expect_refused(url(), errc::rejected, "hard links");
-}
-
-TEST_F(bad_day_test, an_empty_file_is_as_good_as_none) {
-  write_file("");
-  client()->take(mutex_claim("m"));
-}
-
-TEST_F(bad_day_test, garbage_is_refused_and_left_alone) {
-  for (const std::string& garbage : {std::string("x"), std::string(5000, 'g'), std::string("SQLite format 3")}) {
-    write_file(garbage);
-    expect_refused(url(), errc::rejected, "not an SQLite database");
-    EXPECT_EQ(content(), garbage);
-  }
-}
-
-TEST_F(bad_day_test, a_truncated_database_is_refused) {
-  client()->take(mutex_claim("m"));
-  fs::remove(path() + "-wal");
-  for (const std::uintmax_t size : {std::uintmax_t{50}, std::uintmax_t{700}, std::uintmax_t{1500}}) {
-    fs::resize_file(path(), size);
-    const auto made = try_open(url());
-    ASSERT_FALSE(made) << size;
-    EXPECT_EQ(made.error().code, make_error_code(errc::rejected)) << made.error().detail;
-  }
-}
-
 TEST_F(bad_day_test, a_damaged_page_is_told_when_it_is_met) {
   {
     auto a = client();
@@ -241,48 +138,6 @@ TEST_F(bad_day_test, a_damaged_page_is_told_when_it_is_met) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, make_error_code(errc::rejected)) << refused.error().detail;
   EXPECT_NE(refused.error().detail.find("damaged"), std::string::npos) << refused.error().detail;
-}
-
-TEST_F(bad_day_test, another_programs_database_is_refused_and_left_alone) {
-  for (const char* journal : {"PRAGMA journal_mode = DELETE", "PRAGMA journal_mode = WAL"}) {
-    fs::remove(path());
-    {
-      raw_database foreign(path());
-      foreign.execute(journal);
-      foreign.execute("CREATE TABLE mine(x); INSERT INTO mine VALUES(1)");
-    }
-    const std::string before = content();
-    expect_refused(url(), errc::rejected, "another program");
-    EXPECT_EQ(content(), before);
-    EXPECT_FALSE(fs::exists(path() + "-wal"));
-    EXPECT_FALSE(fs::exists(path() + "-shm"));
-    EXPECT_FALSE(fs::exists(path() + "-holdfast"));
-  }
-}
-
-TEST_F(bad_day_test, a_newer_schema_is_refused) {
-  client()->take(mutex_claim("m"));
-  raw_database(path()).execute("PRAGMA user_version = 99");
-  expect_refused(url(), errc::rejected, "newer Holdfast (schema 99; this one knows 1)");
-}
-
-TEST_F(bad_day_test, a_read_only_file_is_refused) {
-  client()->take(mutex_claim("m"));
-  for (const char* suffix : {"", "-wal", "-shm"}) ::chmod((path() + suffix).c_str(), 0444);
-  ::chmod(directory_.path().c_str(), 0777);
-  EXPECT_EQ(without_rights([&] { return refused_here(errc::rejected, "cannot be written to"); }), 0);
-}
-
-TEST_F(bad_day_test, a_read_only_directory_is_refused) {
-  ::chmod(directory_.path().c_str(), 0555);
-  EXPECT_EQ(without_rights([&] { return refused_here(errc::rejected, "Permission denied"); }), 0);
-}
-
-TEST_F(bad_day_test, a_file_that_may_not_be_read_is_refused) {
-  client()->take(mutex_claim("m"));
-  ::chmod(directory_.path().c_str(), 0777);
-  if (::geteuid() != 0) ::chmod(path().c_str(), 0);
-  EXPECT_EQ(without_rights([&] { return refused_here(errc::rejected, "Permission denied"); }), 0);
 }
 
 TEST_F(bad_day_test, a_full_disk_is_told_and_what_was_there_stays) {
