@@ -13,7 +13,7 @@ holdfast_packages() {
       "openssl dpkg-dev procps util-linux man-db" \
       "clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19 openjdk-17-jdk-headless maven python3-venv" \
       "$(holdfast_node) $(holdfast_go)" ;;
-    bench) echo "util-linux redis-server" ;;
+    bench) echo "util-linux redis-server etcd-server etcd-client libzookeeper-java openjdk-17-jre-headless" ;;
     peers) echo "openjdk-17-jdk-headless maven python3-venv $(holdfast_go)" ;;
     *) echo "holdfast_packages: no such group: $1" >&2; return 1 ;;
   esac
