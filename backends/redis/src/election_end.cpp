@@ -55,8 +55,8 @@ void election::conclude_leaving() {
   const auto held = ended(ending::held);
   const auto unheard = ended(ending::unheard);
   const bool lost = held + unheard < votes_.need();
-  const bool more = dropping_ > 0 ||
-                    std::any_of(links_.begin(), links_.end(), [](const connection& c) { return c.unwanted; });
+  const bool more =
+      dropping_ > 0 || std::any_of(links_.begin(), links_.end(), [](const connection& c) { return c.unwanted; });
   if (held < votes_.need() && !lost && more) return;
   const bool nobody = unheard > 0 && held + ended(ending::gone) == 0;
   later([done = std::move(leaving_), lost, nobody, why = drop_failure_]() mutable {

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "descriptor.hpp"
 #include "tls.hpp"
+
+#include <holdfast/detail/descriptor.hpp>
 
 #include <memory>
 #include <string>
@@ -19,7 +20,7 @@ struct introduction {
 ///
 /// Thread safety: seal, open, owed and ended: one thread at a time. The socket may be used meanwhile.
 struct line {
-  descriptor fd;
+  detail::descriptor fd;
   std::unique_ptr<tls_session> tls;  ///< Null: plain.
   std::string peer;                  ///< host:port at the other end, as it was dialled.
   introduction about;                ///< Of the server, where it votes.

@@ -54,27 +54,47 @@ void link::send(std::string commands, std::vector<answer> answers, spi::caller f
   for (auto& told : answers) requests.push_back({std::move(told), blocks ? &mine : nullptr, deadline});
   if (wire_ && stale()) hang_up(broken(where_.shown(), "the server closed the connection"), lock);
   if (blocks) sit_down(mine);
-  enqueue(std::move(commands), std::move(requests));
+  try {
+    enqueue(std::move(commands), std::move(requests));
+  } catch (...) {
+    if (blocks) seats_.erase(mine.at);
+    throw;
+  }
   flush(lock);
   if (blocks) return wait(mine, lock);
   if (wire_ && driver_ == driver::none && !sent_.empty()) arm();
   guard_deadline();
 }
 
+/// Out of memory: nobody is left in line who is not there any more to be told.
 void link::enqueue(std::string commands, std::vector<request> requests) {
-  if (!wire_) {
-    unsent_.push_back({std::move(commands), std::move(requests)});
+  if (!wire_) return enqueue_unsent({std::move(commands), std::move(requests)});
+  const auto before = static_cast<std::ptrdiff_t>(sent_.size());
+  try {
+    for (auto& r : requests) sent_.push_back(std::move(r));
+    auto bytes = wire_->over.seal(std::move(commands));
+    if (out_.empty())
+      out_ = std::move(bytes);
+    else
+      out_ += bytes;
+  } catch (...) {
+    sent_.erase(sent_.begin() + before, sent_.end());
+    // Of a sealed stream nothing may be left out.
+    ::shutdown(wire_->over.fd.get(), SHUT_RDWR);
+    throw;
+  }
+  last_use_ = engine_.now();
+}
+
+void link::enqueue_unsent(parcel what) {
+  unsent_.push_back(std::move(what));
+  try {
     reconnect();
     guard_deadline();
-    return;
+  } catch (...) {
+    unsent_.pop_back();
+    throw;
   }
-  for (auto& r : requests) sent_.push_back(std::move(r));
-  last_use_ = engine_.now();
-  auto bytes = wire_->over.seal(std::move(commands));
-  if (out_.empty())
-    out_ = std::move(bytes);
-  else
-    out_ += bytes;
 }
 
 /// Whoever comes while another sends leaves it to him.

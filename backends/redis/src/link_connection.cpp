@@ -34,7 +34,7 @@ result<void> link::open() {
 }
 
 bool link::has_gate() {
-  if (!gate_) gate_ = descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  if (!gate_) gate_ = detail::descriptor(::epoll_create1(EPOLL_CLOEXEC));
   return static_cast<bool>(gate_);
 }
 
@@ -111,10 +111,10 @@ void link::hang_up(const failure& why, guard& lock) {
 
 void link::reconnect() {
   if (dialling_) return;
-  dialling_ = true;
   dial_later(engine_, failures_, [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->dial_again();
   });
+  dialling_ = true;
 }
 
 void link::dial_again() {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace holdfast::redis {
+namespace holdfast::detail {
 
 /// A file descriptor that closes itself.
 class descriptor {
@@ -27,4 +27,4 @@ class descriptor {
   int fd_ = -1;
 };
 
-}  // namespace holdfast::redis
+}  // namespace holdfast::detail
