@@ -1,4 +1,5 @@
 #include <holdfast/testing/cutting_proxy.hpp>
+#include <holdfast/testing/loopback.hpp>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -17,14 +18,6 @@
 namespace holdfast::testing {
 
 namespace {
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
 
 int stream_socket() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

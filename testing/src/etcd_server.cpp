@@ -1,17 +1,11 @@
 #include <holdfast/testing/etcd_server.hpp>
 #include <holdfast/testing/eventually.hpp>
-#include <holdfast/testing/redis_server.hpp>
+#include <holdfast/testing/loopback.hpp>
 
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
@@ -19,41 +13,6 @@
 namespace holdfast::testing {
 
 namespace {
-
-int reap(pid_t pid, int flags) {
-  int status = 0;
-  pid_t outcome = 0;
-  while ((outcome = ::waitpid(pid, &status, flags)) < 0 && errno == EINTR) {
-  }
-  return outcome == 0 ? -1 : status;
-}
-
-/// In the child: only what is allowed between fork and exec.
-[[noreturn]] void become(const std::vector<char*>& words, const char* log, pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);
-  const int nowhere = ::open("/dev/null", O_RDWR);
-  ::dup2(nowhere, STDIN_FILENO);
-  const int out = ::open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-  ::dup2(out, STDOUT_FILENO);
-  ::dup2(out, STDERR_FILENO);
-  ::execvp(words[0], words.data());
-  ::_exit(127);
-}
-
-/// A connection to a port of this machine; -1: nobody listens.
-int dial(std::uint16_t port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const timeval patience{1, 0};
-  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
-  ::close(fd);
-  return -1;
-}
 
 std::string output_of(const std::string& command, int& status) {
   std::FILE* const pipe = ::popen(command.c_str(), "re");
@@ -71,10 +30,6 @@ std::string output_of(const std::string& command, int& status) {
 etcd_node::etcd_node(std::string name, ports at, std::vector<std::string> settings)
     : name_(std::move(name)), at_(at), settings_(std::move(settings)) {}
 
-etcd_node::~etcd_node() {
-  if (pid_ > 0) kill();
-}
-
 void etcd_node::launch() {
   std::vector<std::string> words{"etcd",
                                  "--name",
@@ -91,14 +46,7 @@ void etcd_node::launch() {
                                  "--log-level",
                                  "error"};
   words.insert(words.end(), settings_.begin(), settings_.end());
-  std::vector<char*> pointers;
-  for (auto& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  const std::string log = (directory_.path() / "log").string();
-  const pid_t parent = ::getpid();
-  pid_ = ::fork();
-  if (pid_ == 0) become(pointers, log.c_str(), parent);
-  if (pid_ < 0) throw std::runtime_error("fork");
+  process_.launch(std::move(words), (directory_.path() / "log").string());
 }
 
 std::string etcd_node::get(const std::string& path) const {
@@ -122,25 +70,6 @@ bool etcd_node::answers() const {
   if (fd >= 0) ::close(fd);
   return fd >= 0;
 }
-
-bool etcd_node::ended() {
-  if (pid_ > 0 && reap(pid_, WNOHANG) < 0) return false;
-  pid_ = -1;
-  return true;
-}
-
-void etcd_node::kill() {
-  ::kill(pid_, SIGKILL);
-  reap(pid_, 0);
-  pid_ = -1;
-}
-
-void etcd_node::pause() {
-  ::kill(pid_, SIGSTOP);
-  reap(pid_, WUNTRACED);
-}
-
-void etcd_node::resume() { ::kill(pid_, SIGCONT); }
 
 etcd_server::etcd_server(size how_many, std::vector<std::string> settings, scheme spoken) : spoken_(spoken) {
   const std::string protocol = spoken == scheme::plain ? "http://127.0.0.1:" : "https://127.0.0.1:";
@@ -191,11 +120,8 @@ void etcd_server::start() {
 }
 
 void etcd_server::await_answers() {
-  for (auto& one : nodes_) {
-    bool over = false;
-    if (eventually([&] { return (over = one->ended()) || one->answers(); }) && !over) continue;
-    throw std::runtime_error("etcd did not start; is etcd-server installed?");
-  }
+  for (auto& one : nodes_)
+    if (!one->await()) throw std::runtime_error("etcd did not start; is etcd-server installed?");
 }
 
 void etcd_server::kill() {

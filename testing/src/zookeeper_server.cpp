@@ -1,19 +1,11 @@
 #include <holdfast/testing/eventually.hpp>
-#include <holdfast/testing/redis_server.hpp>
+#include <holdfast/testing/loopback.hpp>
 #include <holdfast/testing/zookeeper_server.hpp>
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <csignal>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -21,38 +13,6 @@
 namespace holdfast::testing {
 
 namespace {
-
-int reap(pid_t pid, int flags) {
-  int status = 0;
-  pid_t outcome = 0;
-  while ((outcome = ::waitpid(pid, &status, flags)) < 0 && errno == EINTR) {
-  }
-  return outcome == 0 ? -1 : status;
-}
-
-/// In the child: only what is allowed between fork and exec.
-[[noreturn]] void become(const std::vector<char*>& words, pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);
-  const int nowhere = ::open("/dev/null", O_RDWR);
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, fd);
-  ::execvp(words[0], words.data());
-  ::_exit(127);
-}
-
-/// A connection to the server; -1: none.
-int dial(std::uint16_t port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const timeval patience{2, 0};
-  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
-  ::close(fd);
-  return -1;
-}
 
 /// What comes until the other end closes, or for a while.
 std::string converse(std::uint16_t port, std::string_view request) {
@@ -92,7 +52,7 @@ std::string password_of(std::uint64_t id) {
 
 zookeeper_server::zookeeper_server(std::vector<std::string> settings) : settings_(std::move(settings)) {
   // Another test may take the port before the server does.
-  for (int attempt = 0; pid_ < 0; ++attempt) {
+  for (int attempt = 0; !process_.running(); ++attempt) {
     port_ = free_port();
     try {
       start();
@@ -105,10 +65,6 @@ zookeeper_server::zookeeper_server(std::vector<std::string> settings) : settings
 zookeeper_server::zookeeper_server(std::uint16_t port, unsigned id, std::vector<std::string> settings)
     : settings_(std::move(settings)), port_(port), id_(id) {
   start_only();
-}
-
-zookeeper_server::~zookeeper_server() {
-  if (pid_ > 0) kill();
 }
 
 void zookeeper_server::launch() {
@@ -140,39 +96,17 @@ void zookeeper_server::launch() {
       id_ == 0 ? "org.apache.zookeeper.server.ZooKeeperServerMain"
                : "org.apache.zookeeper.server.quorum.QuorumPeerMain",
       directory + "/zoo.cfg"};
-  std::vector<char*> pointers;
-  for (auto& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  const pid_t parent = ::getpid();
-  pid_ = ::fork();
-  if (pid_ == 0) become(pointers, parent);
-  if (pid_ < 0) throw std::runtime_error("fork");
+  process_.launch(std::move(words), directory + "/output");
 }
 
 void zookeeper_server::start_only() { launch(); }
 
 void zookeeper_server::start() {
   launch();
-  int ended = -1;
-  if (eventually([&] { return (ended = reap(pid_, WNOHANG)) >= 0 || serves(); }) && ended < 0) return;
-  if (ended < 0) kill();
-  pid_ = -1;
-  throw std::runtime_error(WEXITSTATUS(ended) == 127 ? "java is not installed"
-                                                     : "ZooKeeper did not start (is libzookeeper-java installed?)");
+  if (process_.await([this] { return serves(); })) return;
+  throw std::runtime_error(process_.missing() ? "java is not installed"
+                                              : "ZooKeeper did not start (is libzookeeper-java installed?)");
 }
-
-void zookeeper_server::kill() {
-  ::kill(pid_, SIGKILL);
-  reap(pid_, 0);
-  pid_ = -1;
-}
-
-void zookeeper_server::pause() {
-  ::kill(pid_, SIGSTOP);
-  reap(pid_, WUNTRACED);
-}
-
-void zookeeper_server::resume() { ::kill(pid_, SIGCONT); }
 
 std::string zookeeper_server::ask(std::string_view word) const { return converse(port_, word); }
 

@@ -1,8 +1,7 @@
 #pragma once
 
+#include <holdfast/testing/server_process.hpp>
 #include <holdfast/testing/temporary_directory.hpp>
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <memory>
@@ -24,9 +23,6 @@ class etcd_node {
 
   /// `settings`: further words of its command line. Does not start it.
   etcd_node(std::string name, ports at, std::vector<std::string> settings);
-  etcd_node(const etcd_node&) = delete;
-  etcd_node& operator=(const etcd_node&) = delete;
-  ~etcd_node();
 
   std::uint16_t port() const noexcept { return at_.client; }
   std::string address() const { return "127.0.0.1:" + std::to_string(at_.client); }
@@ -35,18 +31,20 @@ class etcd_node {
 
   void launch();         ///< Again with the data it had. Returns at once.
   bool answers() const;  ///< Serves requests: there is a leader.
-  bool ended();          ///< By itself.
-  void kill();           ///< SIGKILL, and waits for the end.
-  void pause();
-  void resume();
-  bool running() const noexcept { return pid_ > 0; }  ///< Or paused.
+  bool await() {         ///< Until it does; false if it ends by itself.
+    return process_.await([this] { return answers(); });
+  }
+  void kill() { process_.kill(); }
+  void pause() { process_.pause(); }
+  void resume() { process_.resume(); }
+  bool running() const noexcept { return process_.running(); }
 
  private:
   const std::string name_;
   const ports at_;
   const std::vector<std::string> settings_;
   temporary_directory directory_;
-  pid_t pid_ = -1;
+  server_process process_;
 };
 
 /// A cluster of one or three.

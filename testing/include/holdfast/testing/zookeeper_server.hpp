@@ -1,8 +1,7 @@
 #pragma once
 
+#include <holdfast/testing/server_process.hpp>
 #include <holdfast/testing/temporary_directory.hpp>
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <memory>
@@ -24,20 +23,17 @@ class zookeeper_server {
   explicit zookeeper_server(std::vector<std::string> settings = {});
   /// Member `id` of an ensemble, whose lines `server.N=` are in `settings`; not waited for: it needs the others.
   zookeeper_server(std::uint16_t port, unsigned id, std::vector<std::string> settings);
-  zookeeper_server(const zookeeper_server&) = delete;
-  zookeeper_server& operator=(const zookeeper_server&) = delete;
-  ~zookeeper_server();
 
   std::uint16_t port() const noexcept { return port_; }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   std::string url(std::string_view root = {}) const { return "zk://" + address() + std::string(root); }
 
-  void kill();        ///< SIGKILL, and waits for the end.
+  void kill() { process_.kill(); }
   void start();       ///< Again, with what it had written, on the same port. Waits until it serves.
   void start_only();  ///< The same without waiting.
-  void pause();
-  void resume();
-  bool running() const noexcept { return pid_ > 0; }  ///< Or paused.
+  void pause() { process_.pause(); }
+  void resume() { process_.resume(); }
+  bool running() const noexcept { return process_.running(); }
 
   /// What it answers to a word of four letters; empty: nothing.
   std::string ask(std::string_view word) const;
@@ -55,7 +51,7 @@ class zookeeper_server {
   temporary_directory directory_;
   std::uint16_t port_ = 0;
   unsigned id_ = 0;
-  pid_t pid_ = -1;
+  server_process process_;
 };
 
 /// Three servers.
