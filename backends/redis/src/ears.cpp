@@ -132,8 +132,8 @@ void ears::transmit(const std::string& bytes) {
 
 /// What it takes to read, and a machine out of descriptors may not have.
 bool ears::ready_to_read() {
-  if (!gate_) gate_ = detail::descriptor(::epoll_create1(EPOLL_CLOEXEC));
-  if (!kick_) kick_ = detail::descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!gate_) gate_ = descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  if (!kick_) kick_ = descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   return gate_ && kick_;
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "descriptor.hpp"
 #include "hearing.hpp"
 #include "line.hpp"
 #include "reply.hpp"
 #include "settings.hpp"
 
 #include <holdfast/backend.hpp>
-#include <holdfast/detail/descriptor.hpp>
 
 #include <compare>
 #include <cstdint>
@@ -86,9 +86,9 @@ class ears final : public hearing, public std::enable_shared_from_this<ears> {
   mutable std::mutex mutex_;
   std::shared_ptr<line> line_;  // null: no connection
   std::unique_ptr<reply_reader> reader_;
-  detail::descriptor gate_;  // an epoll set with the socket in it while the reactor is to read
-  detail::descriptor kick_;  // an eventfd that wakes the thread that reads
-  bool watched_ = false;     // the reactor knows the gate
+  descriptor gate_;       // an epoll set with the socket in it while the reactor is to read
+  descriptor kick_;       // an eventfd that wakes the thread that reads
+  bool watched_ = false;  // the reactor knows the gate
   bool armed_ = false;
   bool reactor_reads_ = false;   // at this moment
   spi::loan* driver_ = nullptr;  // whose thread reads

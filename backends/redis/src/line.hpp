@@ -1,8 +1,7 @@
 #pragma once
 
+#include "descriptor.hpp"
 #include "tls.hpp"
-
-#include <holdfast/detail/descriptor.hpp>
 
 #include <memory>
 #include <string>
@@ -20,7 +19,7 @@ struct introduction {
 ///
 /// Thread safety: seal, open, owed and ended: one thread at a time. The socket may be used meanwhile.
 struct line {
-  detail::descriptor fd;
+  descriptor fd;
   std::unique_ptr<tls_session> tls;  ///< Null: plain.
   std::string peer;                  ///< host:port at the other end, as it was dialled.
   introduction about;                ///< Of the server, where it votes.

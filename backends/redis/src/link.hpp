@@ -1,12 +1,12 @@
 #pragma once
 
+#include "descriptor.hpp"
 #include "line.hpp"
 #include "look_out.hpp"
 #include "reply.hpp"
 #include "settings.hpp"
 
 #include <holdfast/backend.hpp>
-#include <holdfast/detail/descriptor.hpp>
 
 #include <deque>
 #include <functional>
@@ -127,8 +127,8 @@ class link : public std::enable_shared_from_this<link> {
   std::thread::id driving_;
   look_out look_out_;  // whoever drives
   spi::time_point last_use_;
-  detail::descriptor gate_;  // an epoll set with the socket in it while the reactor is to read
-  bool watched_ = false;     // the reactor knows the gate
+  descriptor gate_;       // an epoll set with the socket in it while the reactor is to read
+  bool watched_ = false;  // the reactor knows the gate
   bool armed_ = false;
   bool deadline_guarded_ = false;
   bool sending_ = false;  // somebody is at it

@@ -34,7 +34,7 @@ result<void> link::open() {
 }
 
 bool link::has_gate() {
-  if (!gate_) gate_ = detail::descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  if (!gate_) gate_ = descriptor(::epoll_create1(EPOLL_CLOEXEC));
   return static_cast<bool>(gate_);
 }
 

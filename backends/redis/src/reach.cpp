@@ -47,18 +47,18 @@ int connect_socket(int fd, const sockaddr* address, socklen_t size, steady::time
   return outcome;
 }
 
-result<detail::descriptor> connect_unix(const settings& where, steady::time_point deadline) {
+result<descriptor> connect_unix(const settings& where, steady::time_point deadline) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, where.socket.c_str(), std::min(where.socket.size() + 1, sizeof address.sun_path));
-  detail::descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return broken(where.address(), "socket", errno);
   if (const int error = connect_socket(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address, deadline))
     return broken(where.address(), "cannot connect", error);
   return fd;
 }
 
-result<detail::descriptor> connect_tcp(const settings& where, steady::time_point deadline) {
+result<descriptor> connect_tcp(const settings& where, steady::time_point deadline) {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -67,7 +67,7 @@ result<detail::descriptor> connect_tcp(const settings& where, steady::time_point
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
   int error = EADDRNOTAVAIL;
   for (const addrinfo* a = found; a != nullptr; a = a->ai_next) {
-    detail::descriptor fd(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    descriptor fd(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd) {
       error = errno;
       continue;

@@ -86,7 +86,7 @@ std::unique_ptr<bell> bells::borrow() {
     }
   }
   const mailbox_id id = sidecar::random_id();
-  detail::descriptor socket = beside_.bind(id);
+  descriptor socket = beside_.bind(id);
   if (!socket) return nullptr;
   return std::make_unique<bell>(beside_, id, std::move(socket));
 }

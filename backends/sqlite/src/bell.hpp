@@ -16,7 +16,7 @@ namespace holdfast::sqlite {
 /// detour over the reactor.
 class bell {
  public:
-  bell(const sidecar& beside, mailbox_id id, detail::descriptor socket) noexcept
+  bell(const sidecar& beside, mailbox_id id, descriptor socket) noexcept
       : beside_(beside), id_(id), socket_(std::move(socket)) {}
   ~bell() { beside_.remove(id_); }
   bell(const bell&) = delete;
@@ -39,7 +39,7 @@ class bell {
 
   const sidecar& beside_;
   const mailbox_id id_;
-  const detail::descriptor socket_;
+  const descriptor socket_;
 };
 
 /// The bells of one client: as many as threads have waited at once. Thread safety: safe.

@@ -1,6 +1,6 @@
 #include "connection.hpp"
 
-#include <holdfast/detail/descriptor.hpp>
+#include "descriptor.hpp"
 
 #include <fcntl.h>
 
@@ -49,7 +49,7 @@ void connection::set_up() {
 void connection::wait_for_disk() { execute("PRAGMA synchronous = NORMAL"); }
 
 void connection::flush_log() const noexcept {
-  const detail::descriptor log(::open((path_ + "-wal").c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const descriptor log(::open((path_ + "-wal").c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (log) ::fdatasync(log.get());
 }
 

@@ -1,6 +1,6 @@
 #include "database_file.hpp"
 
-#include <holdfast/detail/descriptor.hpp>
+#include "descriptor.hpp"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -88,7 +88,7 @@ std::uint32_t big_endian(const unsigned char* bytes) {
 
 /// The first bytes say whose file it is. Ours carries its mark there from its first commit on.
 result<void> check_header(const std::string& path) {
-  const detail::descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file) return refused_by_system(path, errno);
   std::array<unsigned char, 100> header{};
   const auto got = ::pread(file.get(), header.data(), header.size(), 0);
@@ -113,7 +113,7 @@ class database_file::registered {
   /// the descriptor that made it is closed. The error number, or 0.
   static int make(const std::string& path) {
     std::lock_guard lock(all().mutex);
-    const detail::descriptor made(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const descriptor made(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     return made || errno == EEXIST ? 0 : errno;
   }
 

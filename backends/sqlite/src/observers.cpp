@@ -27,7 +27,7 @@ observers::~observers() {
 
 void observers::start() {
   if (inotify_) return;
-  inotify_ = detail::descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  inotify_ = descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   if (!inotify_ || ::inotify_add_watch(inotify_.get(), log_path_.c_str(), IN_MODIFY) < 0) {
     engine_.log(log_level::warning, log_path_ + ": cannot be watched; changes are seen late");
     return;

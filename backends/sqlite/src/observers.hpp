@@ -1,9 +1,9 @@
 #pragma once
 
+#include "descriptor.hpp"
 #include "peers.hpp"
 
 #include <holdfast/backend.hpp>
-#include <holdfast/detail/descriptor.hpp>
 
 #include <functional>
 #include <memory>
@@ -47,7 +47,7 @@ class observers : public std::enable_shared_from_this<observers> {
   std::atomic<int> count_{0};
 
   std::mutex mutex_;
-  detail::descriptor inotify_;
+  descriptor inotify_;
   std::vector<std::shared_ptr<observer>> all_;
   std::vector<std::shared_ptr<peer>> participants_;
   spi::runtime::timer timer_ = 0;

@@ -17,14 +17,14 @@ constexpr std::size_t most_kept = 64;
 
 std::shared_ptr<peer> peer::find(session_id id, const process& who, const process& self) {
   const bool known = who.start != 0 && self.start != 0 && who.pid_namespace == self.pid_namespace;
-  if (!known) return std::make_shared<peer>(id, detail::descriptor());
-  detail::descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0)));
+  if (!known) return std::make_shared<peer>(id, descriptor());
+  descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0)));
   if (!pidfd && errno == ESRCH) return nullptr;
   // The descriptor first, then the start time: if that is right now, it was right when the descriptor was made.
   const auto start = start_time(who.pid);
   if (start && *start != who.start) return nullptr;
   // Not readable (/proc mounted with hidepid): whose descriptor it is cannot be told, and nobody is declared dead.
-  if (!start) return std::make_shared<peer>(id, detail::descriptor());
+  if (!start) return std::make_shared<peer>(id, descriptor());
   auto found = std::make_shared<peer>(id, std::move(pidfd));
   return found->dead() ? nullptr : found;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "descriptor.hpp"
 #include "process.hpp"
 
 #include <holdfast/backend.hpp>
-#include <holdfast/detail/descriptor.hpp>
 
 #include <functional>
 #include <memory>
@@ -22,7 +22,7 @@ class peer {
   /// Nothing if it is gone. Without a descriptor if it cannot be told (another pid namespace, an old kernel).
   static std::shared_ptr<peer> find(session_id id, const process& who, const process& self);
 
-  peer(session_id id, detail::descriptor pidfd) noexcept : id_(id), pidfd_(std::move(pidfd)) {}
+  peer(session_id id, descriptor pidfd) noexcept : id_(id), pidfd_(std::move(pidfd)) {}
   ~peer();
   peer(const peer&) = delete;
   peer& operator=(const peer&) = delete;
@@ -36,7 +36,7 @@ class peer {
   friend class peers;
 
   session_id id_;
-  detail::descriptor pidfd_;
+  descriptor pidfd_;
   spi::runtime* watched_by_ = nullptr;
 };
 

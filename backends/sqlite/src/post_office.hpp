@@ -1,10 +1,10 @@
 #pragma once
 
+#include "descriptor.hpp"
 #include "outbox.hpp"
 #include "sidecar.hpp"
 
 #include <holdfast/backend.hpp>
-#include <holdfast/detail/descriptor.hpp>
 
 #include <atomic>
 #include <functional>
@@ -44,7 +44,7 @@ class post_office : public std::enable_shared_from_this<post_office> {
   const std::function<void(const message&)> deliver_;
 
   std::mutex mutex_;
-  detail::descriptor socket_;
+  descriptor socket_;
   bool tried_ = false;
   std::atomic<bool> soon_{false};
 };

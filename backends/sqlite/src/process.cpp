@@ -1,6 +1,6 @@
 #include "process.hpp"
 
-#include <holdfast/detail/descriptor.hpp>
+#include "descriptor.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ namespace {
 
 /// The beginning of a small file of /proc.
 std::string read_small(const char* path) {
-  const detail::descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+  const descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
   if (!file) return {};
   std::array<char, 1024> text{};
   const auto got = ::read(file.get(), text.data(), text.size());

@@ -38,7 +38,7 @@ sidecar::sidecar(const database_file& database) : owner_(database.owner()), grou
   const std::string path = database.path() + "-holdfast";
   const std::string why = set_up(path);
   if (why.empty()) return;
-  directory_ = detail::descriptor();
+  directory_ = descriptor();
   why_not_ = path + ": " + why + "; waiters poll";
 }
 
@@ -46,7 +46,7 @@ std::string sidecar::set_up(const std::string& path) {
   const auto system_error = [] { return std::generic_category().message(errno); };
   const bool made = ::mkdir(path.c_str(), 0700) == 0;
   if (!made && errno != EEXIST) return system_error();
-  directory_ = detail::descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  directory_ = descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory_) return system_error();
   // Root works in other people's databases without shutting them out.
   const bool for_owner = made && ::geteuid() == 0 && owner_ != 0;
@@ -59,7 +59,7 @@ std::string sidecar::set_up(const std::string& path) {
   // Through the directory's descriptor any path fits in an address; but the way through /proc is the slower one.
   constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1 - sizeof("/0123456789abcdef");
   prefix_ = path.size() <= longest ? path + "/" : "/proc/self/fd/" + std::to_string(directory_.get()) + "/";
-  sender_ = detail::descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  sender_ = descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   return {};
 }
 
@@ -70,16 +70,16 @@ void sidecar::belong_to_owner(const char* name) const noexcept {
   [[maybe_unused]] const int changed = ::fchownat(directory_.get(), name, owner_, group_, AT_SYMLINK_NOFOLLOW);
 }
 
-detail::descriptor sidecar::open(const char* name) const {
+descriptor sidecar::open(const char* name) const {
   if (!usable()) return {};
-  detail::descriptor file(::openat(directory_.get(), name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  descriptor file(::openat(directory_.get(), name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   belong_to_owner(name);
   return file;
 }
 
-detail::descriptor sidecar::bind(mailbox_id id) const {
+descriptor sidecar::bind(mailbox_id id) const {
   if (!usable()) return {};
-  detail::descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const sockaddr_un address = address_of(path_of(id));
   if (!socket || ::bind(socket.get(), generic(address), sizeof address) != 0) return {};
   belong_to_owner(name_of(id).c_str());
@@ -97,7 +97,7 @@ void sidecar::remove_dead() const {
   while (const dirent* entry = ::readdir(entries.get())) {
     if (entry->d_type != DT_SOCK) continue;
     // A socket file whose socket is closed refuses to be connected to, whoever made it and in whatever namespace.
-    const detail::descriptor probe(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const descriptor probe(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     const sockaddr_un address = address_of(prefix_ + entry->d_name);
     if (::connect(probe.get(), generic(address), sizeof address) != 0 && errno == ECONNREFUSED)
       ::unlinkat(directory_.get(), entry->d_name, 0);

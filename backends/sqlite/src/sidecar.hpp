@@ -1,9 +1,8 @@
 #pragma once
 
 #include "database_file.hpp"
+#include "descriptor.hpp"
 #include "message.hpp"
-
-#include <holdfast/detail/descriptor.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -29,10 +28,10 @@ class sidecar {
   const std::string& why_not() const noexcept { return why_not_; }
   int directory() const noexcept { return directory_.get(); }
   /// A file of ours in it, made (0600) if it is missing; nothing if that is not possible.
-  detail::descriptor open(const char* name) const;
+  descriptor open(const char* name) const;
 
   /// A non-blocking datagram socket that receives what is sent to `id`; without one if that is not possible.
-  detail::descriptor bind(mailbox_id id) const;
+  descriptor bind(mailbox_id id) const;
   void remove(mailbox_id id) const noexcept;
   /// Removes the mailboxes of clients that are gone without having done so.
   void remove_dead() const;
@@ -48,9 +47,9 @@ class sidecar {
   std::string set_up(const std::string& path);  ///< Why it cannot be used; empty if it can.
   void belong_to_owner(const char* name) const noexcept;
 
-  detail::descriptor directory_;
+  descriptor directory_;
   std::string prefix_;  // of the paths of mailboxes
-  detail::descriptor sender_;
+  descriptor sender_;
   std::string why_not_;
   uid_t owner_;
   gid_t group_;

@@ -34,7 +34,7 @@ void relax() noexcept {
 
 }  // namespace
 
-turn::turn(const detail::descriptor& file, std::uint32_t tag) noexcept : tag_((tag & ~awaited) | 1U) {
+turn::turn(const descriptor& file, std::uint32_t tag) noexcept : tag_((tag & ~awaited) | 1U) {
   struct stat is{};
   // One name only: by another it could be a file that is dear to somebody.
   if (!file || ::fstat(file.get(), &is) != 0 || !S_ISREG(is.st_mode) || is.st_nlink != 1) return;

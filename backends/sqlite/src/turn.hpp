@@ -1,6 +1,6 @@
 #pragma once
 
-#include <holdfast/detail/descriptor.hpp>
+#include "descriptor.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -24,7 +24,7 @@ class turn {
 
   turn() noexcept = default;
   /// Maps the file, which may be new. Without effect if that does not work. `tag` tells clients apart.
-  turn(const detail::descriptor& file, std::uint32_t tag) noexcept;
+  turn(const descriptor& file, std::uint32_t tag) noexcept;
   turn(const turn&) = delete;
   turn& operator=(const turn&) = delete;
   ~turn();

@@ -17,7 +17,7 @@
 namespace holdfast::sqlite_tests {
 
 using namespace std::chrono_literals;
-using holdfast::detail::descriptor;
+using sqlite::descriptor;
 using sqlite::turn;
 
 class turn_test : public ::testing::Test {

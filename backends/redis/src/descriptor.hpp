@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace holdfast::detail {
+namespace holdfast::redis {
 
 /// A file descriptor that closes itself.
 class descriptor {
@@ -27,4 +27,4 @@ class descriptor {
   int fd_ = -1;
 };
 
-}  // namespace holdfast::detail
+}  // namespace holdfast::redis
