@@ -50,6 +50,7 @@ struct cutting_proxy::pair {
   int client = -1;
   int server = -1;
   bool gone = false;
+  std::string kept;  // not empty: nothing passes any more
 };
 
 cutting_proxy::cutting_proxy(std::uint16_t port) : server_(port) {
@@ -89,6 +90,31 @@ void cutting_proxy::pass() {
   ::eventfd_write(wake_, 1);
 }
 
+void cutting_proxy::keep(std::string words, std::size_t after) {
+  const std::lock_guard lock(mutex_);
+  words_ = std::move(words);
+  others_ = after;
+}
+
+bool cutting_proxy::kept() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(pairs_.begin(), pairs_.end(), [](const auto& one) { return !one->kept.empty(); });
+}
+
+void cutting_proxy::deliver() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& one : pairs_)
+    if (!one->gone) send_all(one->server, one->kept.data(), one->kept.size());
+}
+
+bool cutting_proxy::keeps(pair& on, std::string_view sent) {
+  if (words_.empty() || sent.find(words_) == sent.npos) return false;
+  if (others_ > 0) return --others_, false;
+  words_.clear();
+  on.kept = sent;
+  return true;
+}
+
 void cutting_proxy::run() {
   while (!stop_) {
     std::vector<pollfd> watched{{wake_, POLLIN, 0}, {listener_, POLLIN, 0}};
@@ -99,8 +125,9 @@ void cutting_proxy::run() {
       for (auto& one : pairs_) {
         of.push_back(one.get());
         // Nothing is read while it hangs: whoever sends is told nothing.
-        watched.push_back({hanging_ ? -1 : one->client, POLLIN, 0});
-        watched.push_back({hanging_ ? -1 : one->server, POLLIN, 0});
+        const bool silent = hanging_ || !one->kept.empty();
+        watched.push_back({silent ? -1 : one->client, POLLIN, 0});
+        watched.push_back({silent ? -1 : one->server, POLLIN, 0});
       }
     }
     ::poll(watched.data(), watched.size(), -1);
@@ -129,7 +156,7 @@ void cutting_proxy::admit() {
 }
 
 void cutting_proxy::forward(pair& on, direction which) {
-  if (on.gone || hanging_) return;
+  if (on.gone || hanging_ || !on.kept.empty()) return;
   const int from = which == direction::to_server ? on.client : on.server;
   const int to = which == direction::to_server ? on.server : on.client;
   std::array<char, 16384> chunk;
@@ -137,6 +164,7 @@ void cutting_proxy::forward(pair& on, direction which) {
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return drop(on, manner::close);
   auto size = static_cast<std::size_t>(got);
+  if (which == direction::to_server && keeps(on, {chunk.data(), size})) return;
   const bool counted = armed_ && which == which_;
   if (counted) size = std::min(size, left_);
   send_all(to, chunk.data(), size);
