@@ -50,6 +50,8 @@ struct cutting_proxy::pair {
   int client = -1;
   int server = -1;
   bool gone = false;
+  std::uint16_t port = 0;  // of the client
+  bool hangs = false;
   std::string kept;  // not empty: nothing passes any more
 };
 
@@ -85,8 +87,19 @@ void cutting_proxy::cut_after(direction which, std::size_t bytes, manner how) {
 void cutting_proxy::pass() {
   const std::lock_guard lock(mutex_);
   armed_ = false;
+  hangs_ = nullptr;
+  for (auto& one : pairs_)
+    if (one->hangs) drop(*one, manner::close);
+  ::eventfd_write(wake_, 1);
   if (!std::exchange(hanging_, false)) return;
   for (auto& one : pairs_) drop(*one, manner::close);
+  ::eventfd_write(wake_, 1);
+}
+
+void cutting_proxy::hang_from(std::function<bool(std::uint16_t)> which) {
+  const std::lock_guard lock(mutex_);
+  hangs_ = std::move(which);
+  for (auto& one : pairs_) one->hangs = hangs_(one->port);
   ::eventfd_write(wake_, 1);
 }
 
@@ -125,7 +138,7 @@ void cutting_proxy::run() {
       for (auto& one : pairs_) {
         of.push_back(one.get());
         // Nothing is read while it hangs: whoever sends is told nothing.
-        const bool silent = hanging_ || !one->kept.empty();
+        const bool silent = hanging_ || one->hangs || !one->kept.empty();
         watched.push_back({silent ? -1 : one->client, POLLIN, 0});
         watched.push_back({silent ? -1 : one->server, POLLIN, 0});
       }
@@ -144,8 +157,12 @@ void cutting_proxy::run() {
 
 void cutting_proxy::admit() {
   auto one = std::make_unique<pair>();
-  one->client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  sockaddr_in from{};
+  socklen_t size = sizeof from;
+  one->client = ::accept4(listener_, reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC);
   if (one->client < 0) return;
+  one->port = ntohs(from.sin_port);
+  one->hangs = hangs_ && hangs_(one->port);
   const int on = 1;
   ::setsockopt(one->client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   one->server = stream_socket();
@@ -156,7 +173,7 @@ void cutting_proxy::admit() {
 }
 
 void cutting_proxy::forward(pair& on, direction which) {
-  if (on.gone || hanging_ || !on.kept.empty()) return;
+  if (on.gone || hanging_ || on.hangs || !on.kept.empty()) return;
   const int from = which == direction::to_server ? on.client : on.server;
   const int to = which == direction::to_server ? on.server : on.client;
   std::array<char, 16384> chunk;

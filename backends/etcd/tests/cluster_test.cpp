@@ -11,7 +11,7 @@
 
 #include <vector>
 
-// Three members, of which one is killed or stands still while processes contend.
+// Three members, of which one is killed, stands still or is cut off from the others while processes contend.
 
 namespace holdfast::testing {
 
@@ -44,7 +44,7 @@ class etcd_cluster : public ::testing::Test {
     const std::string file = (directory.path() / "counter").string();
     const std::string seen = (directory.path() / "history").string();
     const shared_counter counter(file);
-    const int share = scaled(60);
+    const int share = scaled(120);
     constexpr int crowd = 6;
     std::vector<holder_process> all;
     for (int i = 0; i < crowd; ++i) all.emplace_back();
@@ -81,6 +81,16 @@ class etcd_cluster : public ::testing::Test {
     });
   }
 
+  void count_through_isolation(who one) {
+    count_through([&] {
+      const auto index = index_of(one);
+      server_.isolate(index);
+      EXPECT_TRUE(eventually([&] { return !server_.node(index).answers(); })) << "it is not alone";
+      EXPECT_TRUE(others_serve(index));
+      server_.reunite();
+    });
+  }
+
   etcd_server server_{etcd_server::size::three};
 };
 
@@ -94,6 +104,14 @@ TEST_F(etcd_cluster, a_leader_that_stands_still_costs_no_update_and_no_waiter) {
 
 TEST_F(etcd_cluster, a_follower_that_stands_still_costs_no_update_and_no_waiter) {
   count_through_a_pause(who::follower);
+}
+
+TEST_F(etcd_cluster, a_leader_cut_off_from_the_others_costs_no_update_and_no_waiter) {
+  count_through_isolation(who::leader);
+}
+
+TEST_F(etcd_cluster, a_follower_cut_off_from_the_others_costs_no_update_and_no_waiter) {
+  count_through_isolation(who::follower);
 }
 
 TEST_F(etcd_cluster, the_member_that_is_asked_may_go) {

@@ -70,7 +70,7 @@ TEST(etcd_refusal, what_was_refused_leaves_nothing) {
 }
 
 TEST(etcd_refusal, a_login_that_is_not_answered_is_unavailable_not_rejected) {
-  const etcd_server server(etcd_server::size::one, signed_logins());
+  etcd_server server(etcd_server::size::one, signed_logins());
   switch_on(server);
   cutting_proxy proxy(server.node(0).port());
   const client c = connect(as_service("127.0.0.1:" + std::to_string(proxy.port())), {.request_timeout = 1s});
@@ -87,8 +87,9 @@ TEST(etcd_refusal, a_watch_stream_whose_login_is_over_is_opened_again) {
   journal lines;
   const client c = connect(as_service(server.hosts()),
                            {.ttl = 60s, .log = [&](log_level, std::string_view line) { lines.write(line); }});
-  const client root = connect("etcd://root:rootpw@" + server.hosts());
   const auto wait_once = [&] {
+    // Another session each time, and so another key to watch.
+    const client root = connect("etcd://root:rootpw@" + server.hosts());
     lease held = mutex(root, "orders").acquire({.wait = live_timeout});
     mutex m(c, "orders");
     auto waits = m.async_acquire();

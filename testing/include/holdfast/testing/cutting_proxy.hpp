@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -38,6 +39,9 @@ class cutting_proxy {
   void pass();                                ///< No cut; what hangs is closed.
   std::size_t cuts() const { return cuts_; }  ///< So far.
 
+  /// Nothing passes, now and later, on the connections from the ports that `which` says yes to; until pass().
+  void hang_from(std::function<bool(std::uint16_t port)> which);
+
   /// Keeps what a client sends with `words` in it, after so many others that had them; nothing more of that connection
   /// passes, and nobody is told.
   void keep(std::string words, std::size_t after = 0);
@@ -61,7 +65,8 @@ class cutting_proxy {
   std::uint16_t port_ = 0;
   std::atomic<std::size_t> cuts_{0};
   mutable std::mutex mutex_;
-  std::string words_;  // empty: nothing is kept
+  std::function<bool(std::uint16_t)> hangs_;  // null: none
+  std::string words_;                         // empty: nothing is kept
   std::size_t others_ = 0;
   bool armed_ = false;
   bool hanging_ = false;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <holdfast/testing/cutting_proxy.hpp>
 #include <holdfast/testing/temporary_directory.hpp>
 
 #include <sys/types.h>
@@ -40,6 +41,8 @@ class etcd_node {
   void pause();
   void resume();
   bool running() const noexcept { return pid_ > 0; }  ///< Or paused.
+  /// Did it open a connection from this port of the machine?
+  bool connects_from(std::uint16_t port) const;
 
  private:
   const std::string name_;
@@ -65,6 +68,10 @@ class etcd_server {
   std::size_t nodes() const noexcept { return nodes_.size(); }
   std::size_t leader() const;  ///< Its index. Throws std::runtime_error if there is none in time.
 
+  /// Of three: no other member reaches it, and it reaches none. Its clients do.
+  void isolate(std::size_t index);
+  void reunite();
+
   void kill();
   void start();  ///< Again, with the data there was.
   void pause();
@@ -79,6 +86,7 @@ class etcd_server {
   void await_answers();
 
   const scheme spoken_;
+  std::vector<std::unique_ptr<cutting_proxy>> ways_;  // to the peer port of each, if there are others
   std::vector<std::unique_ptr<etcd_node>> nodes_;
 };
 
