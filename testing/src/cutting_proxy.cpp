@@ -86,11 +86,11 @@ void cutting_proxy::cut_after(direction which, std::size_t bytes, manner how) {
 
 void cutting_proxy::pass() {
   const std::lock_guard lock(mutex_);
-  armed_ = false;
   hangs_ = nullptr;
   for (auto& one : pairs_)
     if (one->hangs) drop(*one, manner::close);
   ::eventfd_write(wake_, 1);
+  armed_ = false;
   if (!std::exchange(hanging_, false)) return;
   for (auto& one : pairs_) drop(*one, manner::close);
   ::eventfd_write(wake_, 1);
@@ -181,9 +181,9 @@ void cutting_proxy::forward(pair& on, direction which) {
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return drop(on, manner::close);
   auto size = static_cast<std::size_t>(got);
-  if (which == direction::to_server && keeps(on, {chunk.data(), size})) return;
   const bool counted = armed_ && which == which_;
   if (counted) size = std::min(size, left_);
+  if (which == direction::to_server && keeps(on, {chunk.data(), size})) return;
   send_all(to, chunk.data(), size);
   if (!counted) return;
   left_ -= size;
