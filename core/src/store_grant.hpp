@@ -55,10 +55,13 @@ class store_grant {
   void convert(spi::access to) noexcept { access_changed_ = to != claim_.access; }
 
   /// Where validity ends for a term that ends at `expires`, as seen at `now`: the margin is that of the term, which may
-  /// be shorter than the ttl.
+  /// be shorter than the ttl. An end as far in the past as can be stays there.
   static lease_clock::time_point validity(lease_clock::time_point expires, lease_clock::time_point now,
                                           std::chrono::nanoseconds ttl) noexcept {
-    return expires - drift_margin(std::clamp<std::chrono::nanoseconds>(expires - now, 0ns, ttl));
+    // Compared before it is subtracted: a difference that wraps around would make it valid for ever.
+    const auto left = expires <= now ? 0ns : std::min<std::chrono::nanoseconds>(expires - now, ttl);
+    const auto margin = drift_margin(left);
+    return expires < lease_clock::time_point::min() + margin ? lease_clock::time_point::min() : expires - margin;
   }
 
   /// The tokens drawn in advance must not be used: a greater one was given out. It is not passed on any more.

@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 namespace holdfast::testing {
@@ -71,22 +73,45 @@ bool etcd_node::answers() const {
   return fd >= 0;
 }
 
+bool etcd_node::connects_from(std::uint16_t port) const {
+  const std::string process = "/proc/" + std::to_string(process_.pid());
+  std::array<char, 16> wanted{};
+  std::snprintf(wanted.data(), wanted.size(), ":%04X", static_cast<unsigned>(port));
+  std::ifstream table(process + "/net/tcp");
+  std::string socket;
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream words(line);
+    std::string number, local, remote, state, queues, timer, retransmits, user, timeout, inode;
+    words >> number >> local >> remote >> state >> queues >> timer >> retransmits >> user >> timeout >> inode;
+    if (local.ends_with(wanted.data())) socket = "socket:[" + inode + "]";
+  }
+  std::error_code gone;  // a descriptor may be closed meanwhile
+  for (const auto& one : std::filesystem::directory_iterator(process + "/fd", gone))
+    if (!socket.empty() && std::filesystem::read_symlink(one.path(), gone) == socket) return true;
+  return false;
+}
+
 etcd_server::etcd_server(size how_many, std::vector<std::string> settings, scheme spoken) : spoken_(spoken) {
   const std::string protocol = spoken == scheme::plain ? "http://127.0.0.1:" : "https://127.0.0.1:";
   // Another test may take a port before the server does.
   for (int attempt = 0;; ++attempt) {
     std::vector<etcd_node::ports> ports;
     std::string cluster;
+    std::vector<std::string> peers;
+    nodes_.clear();
+    ways_.clear();
     for (int i = 0; i < static_cast<int>(how_many); ++i) {
       ports.push_back({free_port(), free_port()});
-      cluster += (i == 0 ? "n" : ",n") + std::to_string(i) + "=http://127.0.0.1:" + std::to_string(ports.back().peer);
+      if (how_many != size::one) ways_.push_back(std::make_unique<cutting_proxy>(ports.back().peer));
+      const auto reached_by = how_many == size::one ? ports.back().peer : ways_.back()->port();
+      peers.push_back("http://127.0.0.1:" + std::to_string(reached_by));
+      cluster += (i == 0 ? "n" : ",n") + std::to_string(i) + "=" + peers.back();
     }
-    nodes_.clear();
     for (std::size_t i = 0; i < ports.size(); ++i) {
       const std::string client = protocol + std::to_string(ports[i].client);
       const std::string peer = "http://127.0.0.1:" + std::to_string(ports[i].peer);
       std::vector<std::string> words{"--listen-client-urls", client, "--advertise-client-urls",       client,
-                                     "--listen-peer-urls",   peer,   "--initial-advertise-peer-urls", peer,
+                                     "--listen-peer-urls",   peer,   "--initial-advertise-peer-urls", peers[i],
                                      "--initial-cluster",    cluster};
       // As etcd has it by default: a busy machine must not depose its leaders one after the other.
       if (how_many != size::one)
@@ -122,6 +147,17 @@ void etcd_server::start() {
 void etcd_server::await_answers() {
   for (auto& one : nodes_)
     if (!one->await()) throw std::runtime_error("etcd did not start; is etcd-server installed?");
+}
+
+void etcd_server::isolate(std::size_t index) {
+  for (std::size_t i = 0; i < ways_.size(); ++i) {
+    ways_[i]->hang_from(
+        [&alone = *nodes_[index], all = i == index](std::uint16_t port) { return all || alone.connects_from(port); });
+  }
+}
+
+void etcd_server::reunite() {
+  for (const auto& one : ways_) one->pass();
 }
 
 void etcd_server::kill() {

@@ -1,7 +1,9 @@
 #include "doctor.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 
 namespace holdfast::etcd {
 
@@ -24,19 +26,47 @@ version parse(std::string_view text) {
   return found;
 }
 
+/// One that touches locks, and since when it is mended: in 3.4, in 3.5, and in what follows.
+struct defect {
+  version in_4;
+  version in_5;
+  version later;
+  std::string_view words;
+};
+constexpr std::array defects{
+    defect{{3, 4, 31},
+           {3, 5, 13},
+           {3, 6, 0},
+           "a leader that was deposed while it hung may revoke leases that live, and watches may miss events after a "
+           "compaction. Holdfast tells the loss and looks again; fixed in 3.4.31 and 3.5.13"},
+    defect{{3, 4, 36},
+           {3, 5, 18},
+           {3, 6, 0},
+           "a watch may miss a deletion that is compacted as it begins. Holdfast looks again; fixed in 3.4.36 and "
+           "3.5.18"},
+    defect{{3, 4, 38},
+           {3, 5, 23},
+           {3, 6, 5},
+           "a lease that was revoked may be said to be alive. Holdfast looks for its keys with every renewal, other "
+           "clients do not; fixed in 3.4.38, 3.5.23 and 3.6.5"},
+};
+
+bool has(const version& v, const defect& one) {
+  if (v < version{3, 5, 0}) return v < one.in_4;
+  return v < version{3, 6, 0} ? v < one.in_5 : v < one.later;
+}
+
 void judge_version(const health::answer& one, std::vector<finding>& out) {
   const version v = parse(one.version);
   const auto who = one.address + " runs etcd " + one.version + ": ";
   if (v < version{3, 4, 0}) {
     out.push_back({level::danger, who + "older than 3.4, which Holdfast is not made for; upgrade"});
-  } else if ((v < version{3, 5, 0} && v < version{3, 4, 31}) || (v >= version{3, 5, 0} && v < version{3, 5, 13})) {
-    out.push_back(
-        {level::warning,
-         who + "a leader that was deposed while it hung may revoke leases that live, and watches may miss "
-               "events after a compaction. Holdfast tells the loss and looks again; fixed in 3.4.31 and 3.5.13"});
-  } else {
-    out.push_back({level::fact, who + "no defect that touches locks is known"});
+    return;
   }
+  const auto before = out.size();
+  for (const auto& d : defects)
+    if (has(v, d)) out.push_back({level::warning, who + std::string(d.words)});
+  if (out.size() == before) out.push_back({level::fact, who + "no defect that touches locks is known"});
 }
 
 void judge_member(const health::answer& one, std::vector<finding>& out) {
@@ -52,6 +82,29 @@ void judge_member(const health::answer& one, std::vector<finding>& out) {
     out.push_back({level::warning, one.address +
                                        ": the database has used more than four fifths of its quota; when it is full "
                                        "no lock is granted. Compact and defragment it"});
+}
+
+void judge_quorum(const health& what, std::vector<finding>& out) {
+  const auto voters = std::max(what.members, what.asked.size());
+  std::size_t good = 0;
+  std::set<std::uint64_t> leaders;
+  for (const auto& one : what.asked) {
+    if (!one.failure.empty() || one.learner) continue;
+    ++good;
+    if (one.leader != 0) leaders.insert(one.leader);
+  }
+  // Of members that the URL does not name nothing is known.
+  const auto unknown = voters - what.asked.size();
+  if (good + unknown <= voters / 2)
+    out.push_back({level::danger, "only " + std::to_string(good) + " of " + std::to_string(voters) +
+                                      " members answer: that is no majority, and no lock is granted"});
+  if (unknown > 0)
+    out.push_back({level::fact, "the URL names " + std::to_string(what.asked.size()) + " of " + std::to_string(voters) +
+                                    " members: the others are not asked, whoever fails"});
+  if (leaders.size() > 1)
+    out.push_back({level::warning,
+                   "the members do not agree on their leader: there is an election, or one of them is "
+                   "cut off from the others"});
 }
 
 void judge_cluster(const health& what, std::vector<finding>& out) {
@@ -72,6 +125,7 @@ void judge_cluster(const health& what, std::vector<finding>& out) {
 std::vector<finding> judge(const health& what) {
   std::vector<finding> out;
   for (const auto& one : what.asked) judge_member(one, out);
+  judge_quorum(what, out);
   judge_cluster(what, out);
   if (what.full)
     out.push_back({level::danger,

@@ -10,6 +10,9 @@ namespace holdfast::etcd {
 
 /// A stream of requests and replies with one member, opened when there is something to send, and again after it broke.
 ///
+/// Each has a number, so that an answer or an end is taken for what was sent on that stream and on no other: while the
+/// end of one is told, somebody may have sent on the next.
+///
 /// Callbacks come on the library's thread, one at a time, and may call back.
 /// Thread safety: safe.
 template <class Request, class Reply>
@@ -17,35 +20,49 @@ class duplex : public std::enable_shared_from_this<duplex<Request, Reply>> {
  public:
   using stream = grpc::ClientAsyncReaderWriter<Request, Reply>;
   using opener = std::function<std::unique_ptr<stream>(const member&, grpc::ClientContext*, grpc::CompletionQueue*)>;
+  using number = std::uint64_t;
   struct callbacks {
-    std::function<void(const Reply&)> heard;
-    /// What was sent and not answered will not be. The next send opens another.
-    std::function<void(const grpc::Status&)> broken;
+    std::function<void(number on, const Reply&)> heard;
+    /// What was sent on it and not answered will not be. The next send opens another.
+    std::function<void(number which, const grpc::Status&)> broken;
   };
 
   duplex(wire& through, opener open, callbacks tell) : wire_(through), open_(std::move(open)), tell_(std::move(tell)) {}
 
-  /// Sends in order, on the stream there is or a new one. After close() it does nothing.
-  void send(Request what) {
+  /// Sends in order, on the stream there is or a new one: on which. After close() it does nothing; 0.
+  number send(Request what) {
     std::unique_lock lock(mutex_);
-    if (closed_) return;
+    if (closed_) return 0;
     if (!run_) {
-      run_ = std::make_shared<run>(this->shared_from_this());
+      run_ = std::make_shared<run>(this->shared_from_this(), ++runs_);
       run_->out.push_back(std::move(what));
       const auto fresh = run_;
       lock.unlock();
-      return fresh->start();
+      fresh->start();
+      return fresh->which;
     }
     run_->out.push_back(std::move(what));
     write(lock, run_);
+    return run_->which;
   }
 
   /// Ends the stream there is, as if it broke by itself; the member is held to be out of order.
   void cut() {
     const std::lock_guard lock(mutex_);
-    if (!run_) return;
-    wire_.cluster().failed(run_->asked);
+    if (run_) cut_off(*run_);
+  }
+  /// The same, if it is still that one.
+  void cut(number which) {
+    const std::lock_guard lock(mutex_);
+    if (run_ && run_->which == which) cut_off(*run_);
+  }
+  /// Ends it if it was opened with another login than there is now: the server goes by the one it was opened with.
+  /// False: it was not.
+  bool drop_old_login() {
+    const std::lock_guard lock(mutex_);
+    if (!run_ || run_->login == wire_.logins()) return false;
     run_->context.TryCancel();
+    return true;
   }
 
   /// Ends it for good and waits until nothing of it is under way. Not from a callback.
@@ -59,7 +76,8 @@ class duplex : public std::enable_shared_from_this<duplex<Request, Reply>> {
  private:
   /// One stream from its opening to its end.
   struct run : std::enable_shared_from_this<run> {
-    explicit run(std::shared_ptr<duplex> of) : owner(std::move(of)), asked(owner->wire_.cluster().current()) {}
+    run(std::shared_ptr<duplex> of, number n)
+        : owner(std::move(of)), which(n), asked(owner->wire_.cluster().current()) {}
 
     struct step final : tag {
       step(std::shared_ptr<run> r, void (run::*n)(bool)) : of(std::move(r)), next(n) {}
@@ -77,7 +95,7 @@ class duplex : public std::enable_shared_from_this<duplex<Request, Reply>> {
     }
 
     void start() {
-      owner->wire_.introduce(context);
+      login = owner->wire_.introduce(context);
       // A member that lost its leader then ends the stream instead of being silent.
       context.AddMetadata("hasleader", "true");
       line = owner->open_(owner->wire_.cluster().at(asked), &context, &owner->wire_.queue());
@@ -95,7 +113,7 @@ class duplex : public std::enable_shared_from_this<duplex<Request, Reply>> {
     }
     void on_read(bool good) {
       if (good) {
-        owner->tell_.heard(in);
+        owner->tell_.heard(which, in);
         in.Clear();
         line->Read(&in, then(&run::on_read));
         return;
@@ -123,11 +141,13 @@ class duplex : public std::enable_shared_from_this<duplex<Request, Reply>> {
         self->idle_.notify_all();
         if (self->closed_) return;
       }
-      self->tell_.broken(status);
+      self->tell_.broken(which, status);
     }
 
     const std::shared_ptr<duplex> owner;
+    const number which;
     const std::size_t asked;
+    std::atomic<std::uint64_t> login{0};
     grpc::ClientContext context;
     std::unique_ptr<stream> line;
     std::deque<Request> out;
@@ -147,12 +167,18 @@ class duplex : public std::enable_shared_from_this<duplex<Request, Reply>> {
     r->line->Write(next, r->then(&run::on_written));
   }
 
+  void cut_off(run& r) {
+    wire_.cluster().failed(r.asked);
+    r.context.TryCancel();
+  }
+
   wire& wire_;
   const opener open_;
   const callbacks tell_;
   std::mutex mutex_;
   std::condition_variable idle_;
   std::shared_ptr<run> run_;
+  number runs_ = 0;
   bool closed_ = false;
 };
 

@@ -26,7 +26,18 @@ result<std::unique_ptr<spi::backend>> etcd_backend::open(const settings& where, 
 }
 
 etcd_backend::etcd_backend(const settings& where, spi::runtime& engine)
-    : office_(where, engine), lines_(office_), numbers_(office_), pools_(office_, numbers_) {}
+    : all_(std::make_shared<desks>(where, engine)),
+      office_(all_->middle),
+      lines_(all_->lines),
+      numbers_(all_->numbers),
+      pools_(all_->pools) {}
+
+etcd_backend::~etcd_backend() {
+  if (process_guard::ending())
+    process_guard::keep(std::move(all_));
+  else
+    office_.shut_down();
+}
 
 /// Asks one after the other, until one has answered or the time is over.
 result<void> etcd_backend::reach() {

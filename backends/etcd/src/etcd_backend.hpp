@@ -33,7 +33,7 @@ class etcd_backend final : public spi::backend {
   etcd_backend(const settings& where, spi::runtime& engine);
   etcd_backend(const etcd_backend&) = delete;
   etcd_backend& operator=(const etcd_backend&) = delete;
-  ~etcd_backend() override { office_.shut_down(); }
+  ~etcd_backend() override;
 
   spi::capabilities supports() const noexcept override;
   std::string identity() const override;
@@ -60,10 +60,20 @@ class etcd_backend final : public spi::backend {
  private:
   result<void> reach();
 
-  office office_;
-  line_desk lines_;
-  number_desk numbers_;
-  pool_desk pools_;
+  struct desks {
+    desks(const settings& where, spi::runtime& engine)
+        : middle(where, engine), lines(middle), numbers(middle), pools(middle, numbers) {}
+    office middle;
+    line_desk lines;
+    number_desk numbers;
+    pool_desk pools;
+  };
+
+  std::shared_ptr<desks> all_;
+  office& office_;
+  line_desk& lines_;
+  number_desk& numbers_;
+  pool_desk& pools_;
   std::uint64_t cluster_id_ = 0;
 };
 

@@ -1,5 +1,8 @@
 #include "heartbeat.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace holdfast::etcd {
 
 heartbeat::heartbeat(wire& through, std::function<void()> silent) : wire_(through), silent_(std::move(silent)) {}
@@ -12,11 +15,11 @@ std::shared_ptr<heartbeat::line> heartbeat::connect() {
       [](const member& with, grpc::ClientContext* context, grpc::CompletionQueue* queue) {
         return with.lease->PrepareAsyncLeaseKeepAlive(context, queue);
       },
-      line::callbacks{[weak](const auto& reply) {
-                        if (auto self = weak.lock()) self->heard(reply);
+      line::callbacks{[weak](line::number on, const auto& reply) {
+                        if (auto self = weak.lock()) self->heard(on, reply);
                       },
-                      [weak](const grpc::Status& status) {
-                        if (auto self = weak.lock()) self->broken(status);
+                      [weak](line::number which, const grpc::Status& status) {
+                        if (auto self = weak.lock()) self->broken(which, status);
                       }});
   return line_;
 }
@@ -25,26 +28,29 @@ void heartbeat::beat(std::int64_t lease, spi::completion<outcome> done) {
   etcdserverpb::LeaseKeepAliveRequest request;
   request.set_id(lease);
   auto& engine = wire_.engine();
-  std::shared_ptr<line> through;
   {
     // The order of questions is that of the stream: both are made under the lock.
     const std::lock_guard lock(mutex_);
-    through = connect();
     const auto sent = engine.now();
-    const auto timer = engine.at(sent + wire_.patience(), [weak = weak_from_this()] {
-      if (auto self = weak.lock()) self->overdue();
-    });
-    waiting_[lease].push_back({sent, std::move(done), timer});
-    through->send(std::move(request));
+    const auto on = connect()->send(std::move(request));
+    if (on != 0) {
+      const auto timer = engine.at(sent + wire_.patience(), [weak = weak_from_this(), sent] {
+        if (auto self = weak.lock()) self->overdue(sent);
+      });
+      waiting_[lease].push_back({sent, std::move(done), timer, on});
+      return;
+    }
   }
+  done(failure{errc::unavailable, "the client is gone"});
 }
 
-void heartbeat::heard(const etcdserverpb::LeaseKeepAliveResponse& reply) {
+void heartbeat::heard(line::number on, const etcdserverpb::LeaseKeepAliveResponse& reply) {
   asked first;
   {
     const std::lock_guard lock(mutex_);
     const auto found = waiting_.find(reply.id());
-    if (found == waiting_.end()) return;
+    // What was asked on another stream is not answered by this one: its time would be counted from the wrong question.
+    if (found == waiting_.end() || found->second.front().on != on) return;
     first = std::move(found->second.front());
     found->second.pop_front();
     if (found->second.empty()) waiting_.erase(found);
@@ -54,30 +60,36 @@ void heartbeat::heard(const etcdserverpb::LeaseKeepAliveResponse& reply) {
   first.done(outcome(first.sent + std::chrono::seconds(reply.ttl())));
 }
 
-void heartbeat::broken(const grpc::Status& status) {
-  std::map<std::int64_t, std::deque<asked>> all;
+void heartbeat::broken(line::number which, const grpc::Status& status) {
+  std::vector<asked> all;
   {
     const std::lock_guard lock(mutex_);
-    all.swap(waiting_);
+    for (auto at = waiting_.begin(); at != waiting_.end();) {
+      auto& questions = at->second;
+      for (; !questions.empty() && questions.front().on <= which; questions.pop_front())
+        all.push_back(std::move(questions.front()));
+      at = questions.empty() ? waiting_.erase(at) : std::next(at);
+    }
   }
   if (wants_new_token(status)) wire_.engine().post([&w = wire_] { w.log_in_again(); });
-  for (auto& [lease, questions] : all) {
-    for (auto& question : questions) {
-      wire_.engine().cancel(question.timer);
-      question.done(failure_of(status, wire_.shown()));
-    }
+  for (auto& question : all) {
+    wire_.engine().cancel(question.timer);
+    question.done(failure_of(status, wire_.shown()));
   }
 }
 
-/// The stream is ended, which answers all that wait on it.
-void heartbeat::overdue() {
+/// The stream it was asked on is ended, which answers all that wait on it.
+void heartbeat::overdue(spi::time_point asked_at) {
   std::shared_ptr<line> through;
+  line::number on = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.empty()) return;
+    for (const auto& [lease, questions] : waiting_)
+      if (questions.front().sent <= asked_at) on = std::max(on, questions.front().on);
+    if (on == 0) return;
     through = line_;
   }
-  if (through) through->cut();
+  through->cut(on);
   silent_();
 }
 
@@ -88,6 +100,10 @@ void heartbeat::close() {
     through = line_;
   }
   if (through) through->close();
+  // What waits for an answer holds those who hold us.
+  std::map<std::int64_t, std::deque<asked>> all;
+  const std::lock_guard lock(mutex_);
+  all.swap(waiting_);
 }
 
 }  // namespace holdfast::etcd

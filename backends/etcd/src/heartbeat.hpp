@@ -23,22 +23,23 @@ class heartbeat : public std::enable_shared_from_this<heartbeat> {
   void close();
 
  private:
+  using line = duplex<etcdserverpb::LeaseKeepAliveRequest, etcdserverpb::LeaseKeepAliveResponse>;
   struct asked {
     spi::time_point sent;
     spi::completion<outcome> done;
     spi::runtime::timer timer = 0;
+    line::number on = 0;
   };
-  using line = duplex<etcdserverpb::LeaseKeepAliveRequest, etcdserverpb::LeaseKeepAliveResponse>;
 
   std::shared_ptr<line> connect();
-  void heard(const etcdserverpb::LeaseKeepAliveResponse& reply);
-  void broken(const grpc::Status& status);
-  void overdue();
+  void heard(line::number on, const etcdserverpb::LeaseKeepAliveResponse& reply);
+  void broken(line::number which, const grpc::Status& status);
+  void overdue(spi::time_point asked_at);
 
   wire& wire_;
   const std::function<void()> silent_;
   std::mutex mutex_;
-  std::map<std::int64_t, std::deque<asked>> waiting_;  // answered in order, for each lease
+  std::map<std::int64_t, std::deque<asked>> waiting_;  // answered in order, for each lease and stream
   std::shared_ptr<line> line_;
 };
 

@@ -1,5 +1,6 @@
 #include "ledger.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::etcd {
@@ -46,9 +47,16 @@ void ledger::place(const page& t, std::int64_t revision) {
   t->revision = revision;
 }
 
+void ledger::place_writer(const page& t, const std::string& key, std::int64_t revision) {
+  const std::lock_guard lock(mutex_);
+  if (t->second_key != key) t->second_key = key;
+  t->writer_revision = revision;
+}
+
 ledger::position ledger::position_of(const page& t) const {
   const std::lock_guard lock(mutex_);
-  return {t->key, t->revision};
+  return {t->key, t->revision, t->second_key, t->writer_revision,
+          std::max({t->seen_at, t->revision, t->writer_revision.load()})};
 }
 
 void ledger::assign(const page& t, std::int64_t lease, ticket::tenure how) {
@@ -57,14 +65,16 @@ void ledger::assign(const page& t, std::int64_t lease, ticket::tenure how) {
   t->lease_is = how;
 }
 
-std::string ledger::queue(const page& t, std::string awaited) {
+std::string ledger::queue(const page& t, std::string awaited, std::int64_t seen_at) {
   const std::lock_guard lock(mutex_);
+  t->seen_at = seen_at;
   t->now = ticket::state::queued;
   return std::exchange(t->awaited, std::move(awaited));
 }
 
-std::string ledger::hold(const page& t) {
+std::string ledger::hold(const page& t, std::int64_t seen_at) {
   const std::lock_guard lock(mutex_);
+  t->seen_at = seen_at;
   t->now = ticket::state::held;
   return std::exchange(t->awaited, {});
 }
@@ -91,9 +101,9 @@ void ledger::watch(const page& t, spi::completion<spi::wake> waker) {
   waker(spi::wake(spi::look_again{}));
 }
 
-void ledger::look(const page& t) {
+bool ledger::look(const page& t) {
   const std::lock_guard lock(mutex_);
-  t->woken = false;
+  return std::exchange(t->woken, false);
 }
 
 void ledger::wake(const page& t) {

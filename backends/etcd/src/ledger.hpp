@@ -27,18 +27,22 @@ struct ticket {
   std::string key;
   std::int64_t revision = 0;  ///< When it was created; 0: not known to be there. Written behind the lock.
   std::string value;          ///< As it was first written; with our id in it.
-  std::string second_key;     ///< shared_mutex: that of a writer. Permits: the place in line.
-  std::atomic<std::int64_t> writer_revision{0};  ///< 0: there is none.
-  std::int64_t idle_floor = 0;                   ///< Of the token key, if it says nothing any more and may go.
+  /// shared_mutex: that of a writer. Permits: the place in line. Written behind the lock.
+  std::string second_key;
+  std::atomic<std::int64_t> writer_revision{0};  ///< Of second_key; 0: there is none. Written behind the lock.
+  std::int64_t given_up = 0;        ///< The writer's key that a downgrade is to remove: when it was created.
+  std::vector<std::string> ghosts;  ///< Writers' keys of upgrades that were not answered: they may come yet.
+  std::int64_t idle_floor = 0;      ///< Of the token key, if it says nothing any more and may go.
   /// A request to create it went unanswered: it may be carried out at any time, even after we left.
   bool may_come_late = false;
-  bool tried_to_leave = false;  ///< and the server did not answer.
+  std::atomic<bool> tried_to_leave = false;  ///< and the server did not answer.
 
   // Behind the ledger's lock.
   enum class state : std::uint8_t { asking, queued, held };
   state now = state::asking;
-  std::string awaited;  ///< The key that must go first.
-  bool woken = false;   ///< There was news since the last look.
+  std::string awaited;       ///< The key that must go first.
+  std::int64_t seen_at = 0;  ///< When its own keys were there last.
+  bool woken = false;        ///< There was news since the last look.
   spi::completion<spi::wake> waker;
 };
 
@@ -60,22 +64,27 @@ class ledger {
 
   /// Its key was created then; 0: it is not there.
   void place(const page& t, std::int64_t revision);
+  /// The same of a writer's.
+  void place_writer(const page& t, const std::string& key, std::int64_t revision);
   struct position {
     std::string key;
     std::int64_t revision = 0;
+    std::string writer_key;
+    std::int64_t writer_revision = 0;  ///< 0: there is none.
+    std::int64_t seen_at = 0;          ///< They were there at this revision.
   };
   position position_of(const page& t) const;
   void assign(const page& t, std::int64_t lease, ticket::tenure how);
 
-  /// In line behind `awaited`; what was awaited before.
-  std::string queue(const page& t, std::string awaited);
-  std::string hold(const page& t);
+  /// In line behind `awaited`, and its keys there, at that revision; what was awaited before.
+  std::string queue(const page& t, std::string awaited, std::int64_t seen_at);
+  std::string hold(const page& t, std::int64_t seen_at);
   ticket::state state_of(const page& t) const;
   std::string awaited_by(const page& t) const;
 
   /// The next news completes `waker`; news that came since the last look do it at once.
   void watch(const page& t, spi::completion<spi::wake> waker);
-  void look(const page& t);  ///< What follows is news.
+  bool look(const page& t);  ///< What follows is news. True: there was some.
   void wake(const page& t);
   void wake_all();
 

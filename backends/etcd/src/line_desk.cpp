@@ -38,10 +38,20 @@ void line_desk::require(script& s, const ticket& t) {
 }
 
 void line_desk::enter(const job& j) {
-  office_.tickets.look(j->t);
+  const bool woken = office_.tickets.look(j->t);
   j->t->tried_to_leave = false;
   if (j->t->revision == 0) return begin(j);
+  const std::string awaited = woken ? std::string() : office_.tickets.awaited_by(j->t);
+  if (!awaited.empty() && j->request.queue) return look_at_awaited(j, awaited);
   confirm(j);
+}
+
+/// Nothing is known of it; or the server will not, and then nothing of it may stay.
+void line_desk::fail(const job& j, const failure& why) {
+  if (why.code == errc::unavailable || why.code == errc::lost) return j->done(failure{errc::unavailable, why.detail});
+  const auto& t = j->t;
+  if (t->key.empty() || (t->revision == 0 && !t->may_come_late)) return office_.refuse(j, why);
+  leave(t, spi::caller::must_not_block, [j, why](const result<bool>&) { j->done(why); });
 }
 
 void line_desk::begin(const job& j) {
@@ -73,12 +83,14 @@ void line_desk::name_keys(const job& j) {
     office_.tickets.choose_key(j->t,
                                [&](unsigned which) { return office_.names.mutex(name, t.lease, which + j->tries); });
   } else {
-    const std::uint64_t number = stamp();
+    const std::uint64_t number = number_for(name);
     office_.tickets.choose_key(j->t, [&](unsigned which) { return office_.names.reader(name, number + which); });
     const std::string digits = t.key.substr(t.key.rfind('/') + 1);
-    t.second_key = office_.names.writers(name) + digits;
+    office_.tickets.place_writer(j->t, office_.names.writers(name) + digits, 0);
   }
-  t.value = record::of(t.claim, office_.engine.who()).text() + "\tlease=" + hex(t.lease);
+  // The number makes it another value than that of any earlier try, which may be carried out late and is then removed.
+  t.value = record::of(t.claim, office_.engine.who()).text() + "\tlease=" + hex(t.lease) +
+            "\tplace=" + std::to_string(stamp());
 }
 
 /// What must go before it is our turn: for a reader the last writer, for all others whatever is there.
@@ -114,9 +126,7 @@ void line_desk::create(const job& j) {
     if (said) return said->succeeded() ? on_created(j, *said) : on_not_created(j, *said);
     if (office_.again_with_new_lease(j, said.error())) return begin(j);
     if (said.error().code == errc::unavailable) j->t->may_come_late = true;
-    if (said.error().code == errc::unavailable || said.error().code == errc::lost)
-      return j->done(failure{errc::unavailable, said.error().detail});
-    office_.refuse(j, said.error());
+    fail(j, said.error());
   });
 }
 
@@ -124,7 +134,7 @@ void line_desk::on_created(const job& j, const reply& said) {
   ticket& t = *j->t;
   const auto revision = said.header().revision();
   office_.tickets.place(j->t, revision);
-  t.writer_revision = writes(t) ? revision : 0;
+  office_.tickets.place_writer(j->t, t.second_key, writes(t) ? revision : 0);
   j->seen_at = revision;
   act(j, judge(j, said, writes(t) ? 2 : 1));
 }
@@ -136,7 +146,7 @@ void line_desk::on_not_created(const job& j, const reply& said) {
     const auto found = record::parse(own.Get(0).value());
     if (found && found->id == t.claim.id.hex()) {
       office_.tickets.place(j->t, own.Get(0).create_revision());
-      t.writer_revision = writes(t) ? own.Get(0).create_revision() : 0;
+      office_.tickets.place_writer(j->t, t.second_key, writes(t) ? own.Get(0).create_revision() : 0);
       return confirm(j);
     }
     if (++j->tries > most_collisions) return office_.refuse(j, {errc::rejected, "'" + t.claim.name + "': no free key"});
@@ -163,7 +173,7 @@ void line_desk::survey_before_trying(const job& j) {
   const ticket& t = *j->t;
   const auto line = everything_below(office_.names.line(t.claim.name));
   office_.list(keys_of(line, order::oldest_first, 0, 0), j->request.caller, [this, j](auto said) {
-    if (!said) return j->done(said.error());
+    if (!said) return fail(j, said.error());
     const auto found = judge_all(*j->t, said->kvs());
     if (found.what == verdict::behind) return office_.give_up(j);
     if (found.what == verdict::other_kind)
@@ -181,10 +191,29 @@ void line_desk::confirm(const job& j) {
   list_those_ahead(s, t, t.revision);
   j->sent = office_.engine.now();
   office_.txn(s, j->request.caller, [this, j](auto said) {
-    if (!said) return j->done(said.error());
+    if (!said) return fail(j, said.error());
     if (!said->succeeded()) return on_place_gone(j);
     j->seen_at = said->header().revision();
     act(j, judge(j, *said, 0));
+  });
+}
+
+/// Nothing was heard, and it is time to look: is the one we wait for still there? The server goes through the whole
+/// line to find the last one ahead of us; in a long one, where all look from time to time, that is for who was woken.
+void line_desk::look_at_awaited(const job& j, const std::string& awaited) {
+  const ticket& t = *j->t;
+  auto request = script::range(awaited);
+  request.set_keys_only(true);
+  script s;
+  require(s, t);
+  s.then(std::move(request));
+  office_.txn(s, j->request.caller, [this, j, awaited](auto said) {
+    if (!said) return fail(j, said.error());
+    if (!said->succeeded()) return on_place_gone(j);
+    const auto& found = said->responses(0).response_range().kvs();
+    if (found.empty() || found.Get(0).create_revision() >= j->t->revision) return confirm(j);
+    j->seen_at = said->header().revision();
+    office_.wait_behind(j, awaited);
   });
 }
 
@@ -192,12 +221,10 @@ void line_desk::confirm(const job& j) {
 void line_desk::on_place_gone(const job& j) {
   ticket& t = *j->t;
   office_.eyes->ignore(t.key, t.claim.id, lookout::afterwards::close);
-  if (!t.second_key.empty()) {
-    office_.haunt(t.key, t.value);
-    office_.haunt(t.second_key, t.value);
-  }
+  if (t.may_come_late || !t.second_key.empty()) office_.haunt(t.key, t.value);
+  if (!t.second_key.empty()) office_.haunt(t.second_key, t.value);
   office_.tickets.place(j->t, 0);
-  t.writer_revision = 0;
+  office_.tickets.place_writer(j->t, t.second_key, 0);
   t.may_come_late = false;
   begin(j);
 }
@@ -241,7 +268,7 @@ line_desk::judgement line_desk::judge_all(const ticket& t, const listing& all) c
 void line_desk::survey(const job& j) {
   const auto line = everything_below(office_.names.line(j->t->claim.name));
   office_.list(keys_of(line, order::oldest_first, 0, j->t->revision), j->request.caller, [this, j](auto said) {
-    if (!said) return j->done(said.error());
+    if (!said) return fail(j, said.error());
     j->seen_at = said->header().revision();
     act(j, judge_all(*j->t, said->kvs()));
   });
@@ -272,33 +299,6 @@ void line_desk::withdraw(const job& j, std::function<void()> then) {
     // The engine leaves after this.
     if (!said) return j->done(failure{errc::unavailable, said.error().detail});
     then();
-  });
-}
-
-void line_desk::leave(const ledger::page& t, spi::caller from, spi::completion<bool> done) {
-  script s;
-  if (t->revision != 0)
-    s.created(t->key, t->revision);
-  else
-    s.holds(t->key, t->value);
-  if (t->revision != 0 && t->writer_revision != 0) s.created(t->second_key, t->writer_revision);
-  s.remove(t->key);
-  if (!t->second_key.empty()) s.remove(t->second_key);
-  office_.txn(s, from, [this, t, done = std::move(done)](const auto& said) mutable {
-    if (!said) {
-      office_.close_later(t, [this, t] { leave(t, spi::caller::must_not_block, [](const result<bool>&) {}); });
-      return done(said.error());
-    }
-    // One of the two may have been deleted by hand.
-    if (!said->succeeded() && !t->second_key.empty()) t->may_come_late = true;
-    if (said->succeeded() && t->idle_floor != 0) {
-      script tidy;
-      const auto key = office_.names.token(t->claim.name);
-      tidy.modified(key, t->idle_floor).remove(key);
-      office_.txn(tidy, spi::caller::must_not_block, [](const auto&) {});
-    }
-    office_.close(t);
-    done(said->succeeded());
   });
 }
 

@@ -3,6 +3,9 @@
 #include "office.hpp"
 
 #include <atomic>
+#include <map>
+#include <mutex>
+#include <vector>
 
 namespace holdfast::etcd {
 
@@ -36,11 +39,13 @@ class line_desk {
   };
 
   void begin(const job& j);
+  void fail(const job& j, const failure& why);
   void name_keys(const job& j);
   void create(const job& j);
   void on_created(const job& j, const reply& said);
   void on_not_created(const job& j, const reply& said);
   void confirm(const job& j);
+  void look_at_awaited(const job& j, const std::string& awaited);
   void on_place_gone(const job& j);
   void survey(const job& j);
   void survey_before_trying(const job& j);
@@ -48,6 +53,11 @@ class line_desk {
   void withdraw(const job& j, std::function<void()> then);
   void draw(const job& j);
   void draw_from_floor(const job& j, std::uint32_t wanted);
+  void send_away(const departure& d, spi::caller from);
+  void on_left(const departure& d, const reply& said);
+  void downgrade(const ledger::page& t, spi::caller from, spi::completion<bool> done);
+  void upgrade(const ledger::page& t, spi::caller from, spi::completion<bool> done);
+  void upgrade_alone(const ledger::page& t, std::int64_t seen_at, spi::caller from, spi::completion<bool> done);
 
   void list_those_ahead(script& s, const ticket& t, std::int64_t up_to) const;
   judgement judge(const job& j, const reply& said, int first) const;
@@ -55,9 +65,14 @@ class line_desk {
   judgement judge_one(const ticket& t, const mvccpb::KeyValue& ahead) const;
   void note_floor(const job& j, const etcdserverpb::RangeResponse& said) const;
   std::uint64_t stamp();
+  std::uint64_t number_for(const std::string& name);
+  void spare_number(const ticket& t);
 
   office& office_;
   std::atomic<std::uint64_t> last_stamp_{0};
+  std::mutex mutex_;
+  std::map<std::string, std::vector<std::uint64_t>> spare_;  // numbers of keys that are gone, by name
+  std::size_t spared_ = 0;
 };
 
 }  // namespace holdfast::etcd

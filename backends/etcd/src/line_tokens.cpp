@@ -54,7 +54,7 @@ void line_desk::draw_from_floor(const job& j, std::uint32_t wanted) {
   }
   s.otherwise(script::range(t.key)).otherwise(script::range(key));
   office_.txn(s, j->request.caller, [this, j, first, wanted](const auto& said) {
-    if (!said) return j->done(failure{errc::unavailable, said.error().detail});
+    if (!said) return fail(j, said.error());
     if (said->succeeded()) return office_.settle(j, fencing_token(first), wanted);
     if (said->responses(0).response_range().kvs_size() == 0)
       return j->done(failure{errc::unavailable, "the place in line went while tokens were drawn"});

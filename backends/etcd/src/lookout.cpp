@@ -9,6 +9,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::chrono::nanoseconds stands_by = 3s;
+constexpr std::chrono::nanoseconds after_refusal = 2s;
 
 }  // namespace
 
@@ -36,6 +37,7 @@ bool lookout::listen(const std::string& key, scope which, std::int64_t since, co
   const auto [found, fresh] = entries_.try_emplace(key);
   entry& e = found->second;
   e.listeners[who] = since;
+  e.which = which;
   // Its first word needs this lock, and so comes after.
   if (fresh) e.watch = open(key, which);
   return e.gone > since || e.began > since;
@@ -106,13 +108,25 @@ void lookout::seen(const std::string& key, const mvccpb::Event& what) {
   for (const auto& who : told) tell_(key, who, news::gone);
 }
 
-/// Who listens is left with looking from time to time.
+/// Who listens is left with looking from time to time, until the server thinks better of it.
 void lookout::refused(const std::string& key, const failure& why) {
   {
     const std::lock_guard lock(mutex_);
-    entries_.erase(key);
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return;
+    found->second.watch = 0;
   }
   engine_.log(log_level::warning, "watching '" + key + "': " + why.detail);
+  engine_.at(engine_.now() + after_refusal, [weak = weak_from_this(), key] {
+    if (auto self = weak.lock()) self->try_again(key);
+  });
+}
+
+/// When it has begun, those who listen are told to look.
+void lookout::try_again(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found != entries_.end() && found->second.watch == 0) found->second.watch = open(key, found->second.which);
 }
 
 }  // namespace holdfast::etcd

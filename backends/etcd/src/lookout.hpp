@@ -38,12 +38,14 @@ class lookout : public std::enable_shared_from_this<lookout> {
     std::int64_t gone = 0;   // when there was news last
     std::map<spi::owner_id, std::int64_t> listeners;
     spi::time_point idle_since;
+    scope which = scope::key_deleted;
   };
 
   watches::id open(const std::string& key, scope which);
   void began(const std::string& key, std::int64_t revision);
   void seen(const std::string& key, const mvccpb::Event& what);
   void refused(const std::string& key, const failure& why);
+  void try_again(const std::string& key);
   void tidy_up();
 
   const std::shared_ptr<watches> watches_;

@@ -10,6 +10,7 @@ namespace {
 using op = spi::count_request::op;
 
 constexpr unsigned most_tries = 64;
+constexpr std::size_t most_unanswered = 4096;
 
 template <class Number>
 Number number(std::string_view text) {
@@ -130,6 +131,7 @@ void number_desk::write(const step& s, std::int64_t seen, bool there, std::int64
         return s->done(reply);
       }
       if (!said && said.error().code == errc::lost) office_.terms->gone(lease);
+      if (!said && said.error().code == errc::unavailable) note_unanswered(s->request.id);
       if (!said && said.error().code != errc::lost) return s->done(said.error());
       if (++s->tries > most_tries) return s->done(failure{errc::unavailable, "too many change it at the same time"});
       read(s);
@@ -137,10 +139,27 @@ void number_desk::write(const step& s, std::int64_t seen, bool there, std::int64
   });
 }
 
+/// A try that was not answered may be carried out late. The note keeps it from that; of a latch nothing else may, which
+/// is set and opened and then as it was before.
 void number_desk::forget(const spi::owner_id& id) {
-  script s;
-  s.remove(office_.names.done(id));
-  office_.txn(s, spi::caller::must_not_block, [](const auto&) {});
+  bool may_come_late = false;
+  {
+    const std::lock_guard lock(mutex_);
+    may_come_late = unanswered_.erase(id) > 0;
+  }
+  const auto remove = [this, id] {
+    script s;
+    s.remove(office_.names.done(id));
+    office_.txn(s, spi::caller::must_not_block, [](const auto&) {});
+  };
+  if (may_come_late) return office_.after_haunting(remove);
+  remove();
+}
+
+void number_desk::note_unanswered(const spi::owner_id& id) {
+  const std::lock_guard lock(mutex_);
+  if (unanswered_.size() >= most_unanswered) unanswered_.erase(unanswered_.begin());
+  unanswered_.insert(id);
 }
 
 void number_desk::load_cell(const std::string& name, spi::caller from, spi::completion<spi::cell_value> done) {

@@ -2,6 +2,9 @@
 
 #include "office.hpp"
 
+#include <mutex>
+#include <set>
+
 namespace holdfast::etcd {
 
 /// The numbers behind semaphores and latches; cells and fences.
@@ -35,8 +38,11 @@ class number_desk {
   void write(const step& s, std::int64_t seen, bool there, std::int64_t next, spi::count_reply reply);
   std::optional<failure> other_use(const step& s, const etcdserverpb::TxnResponse& said) const;
   void forget(const spi::owner_id& id);
+  void note_unanswered(const spi::owner_id& id);
 
   office& office_;
+  std::mutex mutex_;
+  std::set<spi::owner_id> unanswered_;  // steps of which a try was
 };
 
 }  // namespace holdfast::etcd

@@ -11,6 +11,7 @@ namespace {
 /// Short holds end before it, and cost no watch of their own.
 constexpr std::chrono::nanoseconds before_guarding = 100ms;
 constexpr std::chrono::nanoseconds between_tries = 1s;
+constexpr std::chrono::nanoseconds before_next_member = 30ms;
 constexpr std::size_t most_tries = 3;
 
 }  // namespace
@@ -48,6 +49,7 @@ void office::with_lease(const job& j, std::function<void()> next) {
   const bool renewed = t->claim.ttl == engine.options().ttl || t->claim.ttl == std::chrono::nanoseconds::zero();
   const auto how = renewed ? ticket::tenure::session : ticket::tenure::own;
   auto got = [this, j, how, next = std::move(next)](const result<leases::id>& lease) {
+    if (!lease && lease.error().code != errc::unavailable) return refuse(j, lease.error());
     if (!lease) return j->done(lease.error());
     tickets.assign(j->t, *lease, how);
     next();
@@ -64,7 +66,7 @@ bool office::again_with_new_lease(const job& j, const failure& why) {
 
 void office::wait_behind(const job& j, const std::string& awaited, lookout::scope which) {
   const auto& t = j->t;
-  const std::string before = tickets.queue(t, awaited);
+  const std::string before = tickets.queue(t, awaited, j->seen_at);
   if (!before.empty() && before != awaited) eyes->ignore(before, t->claim.id, lookout::afterwards::stand_by);
   if (!awaited.empty() && eyes->listen(awaited, which, j->seen_at, t->claim.id)) tickets.wake(t);
   guard(t);
@@ -75,15 +77,19 @@ void office::wait_behind(const job& j, const std::string& awaited, lookout::scop
 
 void office::settle(const job& j, fencing_token first, std::uint32_t tokens) {
   const auto& t = j->t;
-  const std::string before = tickets.hold(t);
+  const auto ends = terms->ends(t->lease);
+  // Somebody has heard meanwhile that the lease is gone, and the key with it.
+  if (ends == spi::time_point::min())
+    return j->done(failure{errc::unavailable, "the lease ended while the lock was granted"});
+  const std::string before = tickets.hold(t, j->seen_at);
   if (!before.empty()) eyes->ignore(before, t->claim.id, lookout::afterwards::stand_by);
   if (t->lease_is == ticket::tenure::own) {
     terms->let_run(t->lease);
     // It ran while we waited: the time that was asked for begins now.
-    if (terms->ends(t->lease) < j->sent + t->claim.ttl) return refresh(j, first, tokens);
+    if (ends < j->sent + t->claim.ttl) return refresh(j, first, tokens);
   }
   guard(t);
-  const auto expires = std::min(j->sent + t->claim.ttl, terms->ends(t->lease));
+  const auto expires = std::min(j->sent + t->claim.ttl, ends);
   j->done(spi::entry_result(spi::granted{first, tokens, expires}));
 }
 
@@ -106,9 +112,11 @@ void office::give_up(const job& j) {
 }
 
 void office::close(const ledger::page& t) {
-  const std::string awaited = tickets.hold(t);
+  const std::string awaited = tickets.hold(t, 0);
   if (!awaited.empty()) eyes->ignore(awaited, t->claim.id, lookout::afterwards::stand_by);
-  if (!t->key.empty()) eyes->ignore(t->key, t->claim.id, lookout::afterwards::close);
+  const auto at = tickets.position_of(t);
+  if (!at.key.empty()) eyes->ignore(at.key, t->claim.id, lookout::afterwards::close);
+  if (!at.writer_key.empty()) eyes->ignore(at.writer_key, t->claim.id, lookout::afterwards::close);
   if (t->lease_is == ticket::tenure::own && t->lease != 0) {
     terms->drop(t->lease);
   } else if (t->may_come_late) {
@@ -116,6 +124,26 @@ void office::close(const ledger::page& t) {
     if (!t->second_key.empty()) haunt(t->second_key, t->value);
   }
   tickets.close(t);
+}
+
+departure office::depart(const ledger::page& t, spi::completion<bool> done) const {
+  return std::make_shared<departing>(departing{t, std::move(done), engine.now()});
+}
+
+void office::unanswered(const departure& d, const failure& why, std::function<void()> again) {
+  d->t->tried_to_leave = true;
+  if (!d->done) return close_later(d->t, std::move(again));
+  const auto next = engine.now() + before_next_member;
+  const bool time_left = next + through.patience() <= d->asked + engine.options().request_timeout;
+  if (why.code == errc::unavailable && time_left && !process_guard::ending()) {
+    engine.at(next, [alive = std::weak_ptr(alive_), again = std::move(again)] {
+      if (!alive.expired()) again();
+    });
+    return;
+  }
+  auto done = std::exchange(d->done, nullptr);
+  close_later(d->t, std::move(again));
+  done(why);
 }
 
 void office::close_later(const ledger::page& t, std::function<void()> again) {
@@ -138,7 +166,7 @@ void office::haunt(const std::string& key, const std::string& value) {
 
 void office::haunt(std::function<void()> again) {
   const auto now = engine.now();
-  const auto until = now + std::max<std::chrono::nanoseconds>(60s, 12 * engine.options().request_timeout);
+  const auto until = now + haunted_for();
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
@@ -148,6 +176,16 @@ void office::haunt(std::function<void()> again) {
   if (!first) return;
   engine.at(now + between_tries, [this, alive = std::weak_ptr(alive_)] {
     if (!alive.expired()) lay_ghosts();
+  });
+}
+
+std::chrono::nanoseconds office::haunted_for() const {
+  return std::max<std::chrono::nanoseconds>(60s, 12 * engine.options().request_timeout);
+}
+
+void office::after_haunting(std::function<void()> then) {
+  engine.at(engine.now() + haunted_for(), [alive = std::weak_ptr(alive_), then = std::move(then)] {
+    if (!alive.expired()) then();
   });
 }
 
@@ -188,33 +226,51 @@ void office::watch_guarded() {
   for (const auto& weak : all) {
     const auto t = weak.lock();
     if (!t || tickets.find(t->claim.id) != t) continue;
-    const auto [key, revision] = tickets.position_of(t);
-    if (revision == 0) continue;
-    // What happened before is looked for once: as soon as the watch stands.
-    if (eyes->listen(key, lookout::scope::key_deleted, revision, t->claim.id))
-      on_news(key, t->claim.id, lookout::news::doubt);
-    // It may have been left this moment.
-    if (tickets.find(t->claim.id) != t) eyes->ignore(key, t->claim.id, lookout::afterwards::close);
+    const auto at = tickets.position_of(t);
+    if (at.revision == 0) continue;
+    watch_guarded(t, at.key, at.seen_at);
+    if (at.writer_revision != 0 && tickets.state_of(t) == ticket::state::held)
+      watch_guarded(t, at.writer_key, at.seen_at);
   }
+}
+
+void office::watch_guarded(const ledger::page& t, const std::string& key, std::int64_t since) {
+  // What happened after it was last seen and before the watch stood is looked for.
+  if (eyes->listen(key, lookout::scope::key_deleted, since, t->claim.id))
+    on_news(key, t->claim.id, lookout::news::doubt);
+  // It may have been left this moment, or downgraded.
+  const auto at = tickets.position_of(t);
+  const bool needed = key == at.key || (key == at.writer_key && at.writer_revision != 0);
+  if (!needed || tickets.find(t->claim.id) != t) eyes->ignore(key, t->claim.id, lookout::afterwards::close);
 }
 
 void office::on_news(const std::string& key, const spi::owner_id& who, lookout::news what) {
   const auto t = tickets.find(who);
   if (!t) return;
   if (tickets.state_of(t) != ticket::state::held) return tickets.wake(t);
-  if (key != tickets.position_of(t).key) return;
+  const auto at = tickets.position_of(t);
+  if (key != at.key && (key != at.writer_key || at.writer_revision == 0)) return;
   if (what == lookout::news::gone) return engine.lost(who, loss::taken);
   verify(t);
 }
 
 void office::verify(const ledger::page& t) {
-  const auto [key, revision] = tickets.position_of(t);
-  auto request = script::range(key);
-  request.set_keys_only(true);
-  list(std::move(request), spi::caller::must_not_block, [this, t, since = revision](const auto& reply) {
-    if (!reply || tickets.find(t->claim.id) != t) return;  // the next renewal asks again
-    const bool there = reply->kvs_size() == 1 && reply->kvs(0).create_revision() == since;
-    if (!there) engine.lost(t->claim.id, loss::taken);
+  const auto at = tickets.position_of(t);
+  script s;
+  s.created(at.key, at.revision);
+  if (at.writer_revision != 0) s.created(at.writer_key, at.writer_revision);
+  s.read(at.key);
+  txn(s, spi::caller::must_not_block, [this, t, at](const auto& reply) {
+    if (tickets.find(t->claim.id) != t) return;
+    if (reply && reply->succeeded()) return;
+    // A downgrade may have taken the writer's key meanwhile.
+    const bool changed = tickets.position_of(t).writer_revision != at.writer_revision;
+    if (reply && !changed) return engine.lost(t->claim.id, loss::taken);
+    engine.at(engine.now() + between_tries, [this, alive = std::weak_ptr(alive_), weak = std::weak_ptr(t)] {
+      const auto still = weak.lock();
+      if (alive.expired() || !still || tickets.find(still->claim.id) != still) return;
+      if (tickets.state_of(still) == ticket::state::held) verify(still);
+    });
   });
 }
 

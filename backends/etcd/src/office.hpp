@@ -25,6 +25,14 @@ struct asking {
 };
 using job = std::shared_ptr<asking>;
 
+/// A release on its way.
+struct departing {
+  ledger::page t;
+  spi::completion<bool> done;
+  spi::time_point asked;
+};
+using departure = std::shared_ptr<departing>;
+
 /// What the desks of one client share: the way to the server, and what is under way.
 ///
 /// Thread safety: safe.
@@ -67,14 +75,22 @@ class office {
   void refuse(const job& j, failure why);
   void give_up(const job& j);
 
+  /// Keeps an eye on its key, and on a writer's.
+  void guard(const ledger::page& t);
+
   /// Nothing of it is at the server any more.
   void close(const ledger::page& t);
-  /// The server did not answer: tried again until it does.
-  void close_later(const ledger::page& t, std::function<void()> again);
+  /// Begins a release.
+  departure depart(const ledger::page& t, spi::completion<bool> done) const;
+  /// A release was not answered. As long as the caller may wait, `again` sends it to the next member; after that every
+  /// now and then, until somebody answers.
+  void unanswered(const departure& d, const failure& why, std::function<void()> again);
   /// A key that may be written after it was deleted, by a request that was never answered.
   void haunt(const std::string& key, const std::string& value);
   /// For as long as such a request may be carried out, `again` undoes it every now and then.
   void haunt(std::function<void()> again);
+  /// When such a request is not carried out any more.
+  void after_haunting(std::function<void()> then);
 
   /// The refusal of a name that is in other use.
   static failure other_kind(const std::string& name, spi::kind wanted, spi::kind present);
@@ -89,9 +105,11 @@ class office {
   void on_lost_lease(leases::id lease);
   void verify(const ledger::page& t);
   void refresh(const job& j, fencing_token first, std::uint32_t tokens);
-  void guard(const ledger::page& t);
   void watch_guarded();
+  void watch_guarded(const ledger::page& t, const std::string& key, std::int64_t since);
+  void close_later(const ledger::page& t, std::function<void()> again);
   void lay_ghosts();
+  std::chrono::nanoseconds haunted_for() const;
 
   std::mutex mutex_;
   std::vector<std::weak_ptr<ticket>> unguarded_;  // held or in line, and their own key is not watched yet

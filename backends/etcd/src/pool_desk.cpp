@@ -1,6 +1,7 @@
 #include "pool_desk.hpp"
 
 #include <charconv>
+#include <utility>
 
 namespace holdfast::etcd {
 
@@ -42,7 +43,7 @@ void pool_desk::enter(const job& j) {
 void pool_desk::enter_latch(const job& j) {
   const std::string key = office_.names.number(j->t->claim.name, spi::kind::latch);
   office_.list(script::range(key), j->request.caller, [this, j, key](const auto& said) {
-    if (!said) return j->done(said.error());
+    if (!said) return fail(j, said.error());
     if (said->kvs_size() == 0) {
       office_.close(j->t);
       return j->done(spi::entry_result(spi::granted{}));
@@ -59,7 +60,7 @@ void pool_desk::name_keys(const job& j) {
   const std::string own =
       counts(t) ? office_.names.done(t.claim.id) : office_.names.permits(t.claim.name) + t.claim.id.hex();
   office_.tickets.choose_key(j->t, [&](unsigned) { return own; });
-  t.second_key = office_.names.waits(t.claim.name) + t.claim.id.hex();
+  office_.tickets.place_writer(j->t, office_.names.waits(t.claim.name) + t.claim.id.hex(), 0);
   t.value = record::of(t.claim, office_.engine.who()).text() + "\tlease=" + hex(t.lease);
 }
 
@@ -77,11 +78,15 @@ void pool_desk::try_at_once(const job& j) {
 
 void pool_desk::on_failure(const job& j, const failure& why, void (pool_desk::*again)(const job&)) {
   if (office_.again_with_new_lease(j, why)) return office_.with_lease(j, [this, j, again] { (this->*again)(j); });
-  if (why.code == errc::unavailable || why.code == errc::lost) {
-    j->t->may_come_late = true;
-    return j->done(failure{errc::unavailable, why.detail});
-  }
-  office_.refuse(j, why);
+  if (why.code == errc::unavailable) j->t->may_come_late = true;
+  fail(j, why);
+}
+
+/// Nothing is known of it; or the server will not, and then nothing of it may stay.
+void pool_desk::fail(const job& j, const failure& why) {
+  if (why.code == errc::unavailable || why.code == errc::lost) return j->done(failure{errc::unavailable, why.detail});
+  if (j->t->key.empty()) return office_.refuse(j, why);
+  leave(j->t, spi::caller::must_not_block, [j, why](const result<bool>&) { j->done(why); });
 }
 
 void pool_desk::look(const job& j) {
@@ -90,7 +95,7 @@ void pool_desk::look(const job& j) {
   s.then(script::range(others(t), script::order::oldest_first)).then(oldest(line(t))).read(t.key);
   j->sent = office_.engine.now();
   office_.txn(s, j->request.caller, [this, j](const auto& said) {
-    if (!said) return j->done(said.error());
+    if (!said) return fail(j, said.error());
     auto v = view_of(*j->t, said->responses(0).response_range().kvs(), said->header().revision());
     const auto& own = said->responses(2).response_range().kvs();
     if (!own.empty()) v.granted = own.Get(0).create_revision();
@@ -112,8 +117,8 @@ void pool_desk::check_line(const job& j, const listing& head, std::function<void
   if (judge(head.Get(0))) return;
   auto all = script::range(line(*j->t), script::order::oldest_first);
   all.set_keys_only(true);
-  office_.list(std::move(all), j->request.caller, [j, judge, next = std::move(next)](const auto& said) {
-    if (!said) return j->done(said.error());
+  office_.list(std::move(all), j->request.caller, [this, j, judge, next = std::move(next)](const auto& said) {
+    if (!said) return fail(j, said.error());
     for (const auto& one : said->kvs())
       if (judge(one)) return;
     next();
@@ -183,7 +188,8 @@ void pool_desk::decide(const job& j, const view& v) {
 void pool_desk::stand_in_line(const job& j) {
   const ticket& t = *j->t;
   script s;
-  s.absent(t.second_key).put(t.second_key, t.value, t.lease);
+  // Carried out late, when the permits are taken, it would be a place in line that nobody waits at.
+  s.absent(t.key).absent(t.second_key).put(t.second_key, t.value, t.lease);
   office_.txn(s, j->request.caller, [this, j](const auto& said) {
     if (!said) return on_failure(j, said.error(), &pool_desk::look);
     look(j);
@@ -227,8 +233,7 @@ void pool_desk::settle(const job& j, std::int64_t revision) {
   script s;
   s.remove(t->key);
   office_.txn(s, spi::caller::must_not_block, [](const auto&) {});
-  t->may_come_late = false;
-  office_.close(t);
+  close_taken(t);
   {
     const std::lock_guard lock(mutex_);
     taken_.push_back(t->claim.id);
@@ -261,28 +266,41 @@ void pool_desk::leave(const ledger::page& t, spi::caller from, spi::completion<b
     office_.close(t);
     return done(true);
   }
+  send_away(office_.depart(t, std::move(done)), from);
+}
+
+void pool_desk::send_away(const departure& d, spi::caller from) {
+  const auto& t = d->t;
   // Both keys have our id in their names: they are nobody else's.
   script s;
   s.absent(t->key);
   s.remove(t->second_key);
   if (!counts(*t)) s = script().remove(t->key).remove(t->second_key);
-  office_.txn(s, from, [this, t, done = std::move(done)](const auto& said) mutable {
-    if (!said) {
-      office_.close_later(t, [this, t] { leave(t, spi::caller::must_not_block, [](const result<bool>&) {}); });
-      return done(said.error());
-    }
-    if (counts(*t)) {
-      if (!said->succeeded() || t->may_come_late) give_back(t);
-      const bool queued = said->succeeded() && said->responses(0).response_delete_range().deleted() > 0;
-      t->may_come_late = false;
-      office_.close(t);
-      return done(queued || !said->succeeded());
-    }
-    std::int64_t deleted = 0;
-    for (const auto& one : said->responses()) deleted += one.response_delete_range().deleted();
-    office_.close(t);
-    done(deleted > 0);
+  office_.txn(s, from, [this, d](const auto& said) {
+    if (!said) return office_.unanswered(d, said.error(), [this, d] { send_away(d, spi::caller::must_not_block); });
+    on_left(d, *said);
   });
+}
+
+void pool_desk::on_left(const departure& d, const etcdserverpb::TxnResponse& said) {
+  const auto& t = d->t;
+  bool left = t->tried_to_leave;  // what is gone may have gone by a try that was not answered
+  if (counts(*t)) {
+    if (!said.succeeded() || t->may_come_late) give_back(t);
+    left = left || !said.succeeded() || said.responses(0).response_delete_range().deleted() > 0;
+    close_taken(t);
+  } else {
+    for (const auto& one : said.responses()) left = left || one.response_delete_range().deleted() > 0;
+    office_.close(t);
+  }
+  if (d->done) d->done(left);
+}
+
+/// Of a counting_semaphore. Whether it was taken is seen to; its place in line may still come late, and would be the
+/// first for as long as the client lives.
+void pool_desk::close_taken(const ledger::page& t) {
+  if (std::exchange(t->may_come_late, false)) office_.haunt(t->second_key, t->value);
+  office_.close(t);
 }
 
 /// Permits that were taken, or may yet be, by a question that was never answered.

@@ -7,7 +7,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace holdfast::etcd {
@@ -19,6 +21,7 @@ using namespace std::chrono_literals;
 struct loops {
   std::mutex mutex;
   std::vector<process_guard::loop*> all;
+  std::vector<std::shared_ptr<void>> kept;
   std::mutex callers_mutex;
   std::condition_variable nobody_inside;
   int callers = 0;
@@ -30,12 +33,15 @@ loops& state() {
 }
 
 std::atomic<bool> child{false};
+std::atomic<bool> at_its_end{false};
 
 void before_exit() {
   if (child) return;  // those mutexes are the parent's
-  // Never unlocked: whoever wants to begin or end anything now waits for the end of the process.
-  state().mutex.lock();
-  for (auto* const one : state().all) one->step_out();
+  {
+    const std::lock_guard lock(state().mutex);
+    at_its_end = true;
+    for (auto* const one : state().all) one->step_out();
+  }
   std::unique_lock lock(state().callers_mutex);
   state().nobody_inside.wait_for(lock, 1s, [] { return state().callers == 0; });
 }
@@ -48,6 +54,7 @@ void process_guard::add(loop* one) {
   static_cast<void>(registered);
   const std::lock_guard lock(state().mutex);
   state().all.push_back(one);
+  if (at_its_end) one->step_out();
 }
 
 void process_guard::remove(loop* one) {
@@ -66,5 +73,12 @@ process_guard::inside::~inside() {
 }
 
 bool process_guard::usable() { return !child; }
+
+bool process_guard::ending() { return at_its_end; }
+
+void process_guard::keep(std::shared_ptr<void> what) {
+  const std::lock_guard lock(state().mutex);
+  state().kept.push_back(std::move(what));
+}
 
 }  // namespace holdfast::etcd

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+
 namespace holdfast::etcd {
 
 /// What gRPC needs of the process around it.
@@ -32,6 +34,12 @@ class process_guard {
 
   /// False in the child of a process that has used gRPC.
   static bool usable();
+
+  /// exit() was called, and every loop has stepped out: gRPC must not be touched any more. A client that outlives this
+  /// (a global that was connected late) ends without.
+  static bool ending();
+  /// What cannot be destroyed at the end of the process stays.
+  static void keep(std::shared_ptr<void> what);
 };
 
 }  // namespace holdfast::etcd

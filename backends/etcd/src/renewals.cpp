@@ -17,7 +17,7 @@ renewals::renewals(office& of, const std::vector<spi::claim>& held,
   for (const auto& claim : held) {
     tickets_.push_back(office_.tickets.find(claim.id));
     ttls_.push_back(claim.ttl);
-    writers_.push_back(tickets_.back() ? tickets_.back()->writer_revision.load() : 0);
+    positions_.push_back(tickets_.back() ? office_.tickets.position_of(tickets_.back()) : ledger::position());
   }
 }
 
@@ -52,11 +52,11 @@ void renewals::look_for(std::size_t from, std::size_t to) {
   script s;
   for (std::size_t i = from; i < to; ++i) {
     if (!tickets_[i]) continue;
-    auto one = script::range(tickets_[i]->key);
+    auto one = script::range(positions_[i].key);
     one.set_keys_only(true);
     s.then(std::move(one));
-    if (writers_[i] == 0) continue;
-    auto other = script::range(tickets_[i]->second_key);
+    if (positions_[i].writer_revision == 0) continue;
+    auto other = script::range(positions_[i].writer_key);
     other.set_keys_only(true);
     s.then(std::move(other));
   }
@@ -71,9 +71,11 @@ void renewals::look_for(std::size_t from, std::size_t to) {
       for (std::size_t i = from; said && i < to; ++i) {
         const auto& t = self->tickets_[i];
         if (!t) continue;
-        bool there = is(t->revision);
+        const auto& place = self->positions_[i];
+        bool there = is(place.revision);
         // A downgrade may have taken the writer's key meanwhile.
-        if (self->writers_[i] != 0) there = (is(self->writers_[i]) || t->writer_revision == 0) && there;
+        if (place.writer_revision != 0)
+          there = (is(place.writer_revision) || t->writer_revision != place.writer_revision) && there;
         self->there_[i] = there ? spi::renewal::renewed : spi::renewal::lost;
       }
     }

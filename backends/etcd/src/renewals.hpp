@@ -23,7 +23,7 @@ class renewals : public std::enable_shared_from_this<renewals> {
   spi::completion<std::vector<spi::renewal_outcome>> done_;
   std::vector<ledger::page> tickets_;
   std::vector<std::chrono::nanoseconds> ttls_;
-  std::vector<std::int64_t> writers_;  // their revisions when this began; 0: none
+  std::vector<ledger::position> positions_;  // when this began
 
   std::mutex mutex_;
   spi::time_point sent_;

@@ -12,9 +12,9 @@ std::chrono::nanoseconds pause_after(unsigned failures) {
   return std::min<std::chrono::nanoseconds>(10ms * (1U << std::min(failures, 7U)), 1s);
 }
 
-etcdserverpb::WatchRequest cancellation(watches::id which) {
+etcdserverpb::WatchRequest cancellation(std::int64_t number) {
   etcdserverpb::WatchRequest request;
-  request.mutable_cancel_request()->set_watch_id(which);
+  request.mutable_cancel_request()->set_watch_id(number);
   return request;
 }
 
@@ -28,44 +28,61 @@ std::shared_ptr<watches::line> watches::connect() {
       [](const member& with, grpc::ClientContext* context, grpc::CompletionQueue* queue) {
         return with.watch->PrepareAsyncWatch(context, queue);
       },
-      line::callbacks{[weak](const auto& reply) {
-                        if (auto self = weak.lock()) self->heard(reply);
+      line::callbacks{[weak](line::number on, const auto& reply) {
+                        if (auto self = weak.lock()) self->heard(on, reply);
                       },
-                      [weak](const grpc::Status& status) {
-                        if (auto self = weak.lock()) self->broken(status);
+                      [weak](line::number which, const grpc::Status& status) {
+                        if (auto self = weak.lock()) self->broken(which, status);
                       }});
   return line_;
 }
 
 watches::id watches::open(const std::string& first, const std::string& end, wanted which, listener tell) {
   etcdserverpb::WatchRequest request;
-  auto& create = *request.mutable_create_request();
-  create.set_key(first);
-  create.set_range_end(end);
-  if (which == wanted::deletions) create.add_filters(etcdserverpb::WatchCreateRequest::NOPUT);
+  auto& create_request = *request.mutable_create_request();
+  create_request.set_key(first);
+  create_request.set_range_end(end);
+  if (which == wanted::deletions) create_request.add_filters(etcdserverpb::WatchCreateRequest::NOPUT);
   const std::lock_guard lock(mutex_);
   const id made = next_++;
-  create.set_watch_id(made);
-  open_.emplace(made, watch{request, std::make_shared<const listener>(std::move(tell))});
-  if (beginning_again_) return made;
-  creating_.push_back(made);
-  connect()->send(std::move(request));
+  auto& what = open_[made];
+  what.request = std::move(request);
+  what.tell = std::make_shared<const listener>(std::move(tell));
+  if (!beginning_again_ && !shut_) create(made, what);
   return made;
+}
+
+/// Under a number that the server has not seen: it may still know the last one.
+void watches::create(id which, watch& what) {
+  what.number = next_number_++;
+  what.request.mutable_create_request()->set_watch_id(what.number);
+  numbers_[what.number] = which;
+  what.on = connect()->send(what.request);
+  creating_.push_back({what.on, what.number});
+}
+
+void watches::take_off(watch& what) {
+  numbers_.erase(what.number);
+  what.number = 0;
 }
 
 void watches::close(id which) {
   const std::lock_guard lock(mutex_);
-  if (open_.erase(which) > 0 && !beginning_again_) line_->send(cancellation(which));
-}
-
-std::shared_ptr<const watches::listener> watches::find(id which) const {
-  const std::lock_guard lock(mutex_);
   const auto found = open_.find(which);
-  return found == open_.end() ? nullptr : found->second.tell;
+  if (found == open_.end()) return;
+  if (found->second.number != 0) line_->send(cancellation(found->second.number));
+  take_off(found->second);
+  open_.erase(found);
 }
 
-void watches::heard(const etcdserverpb::WatchResponse& reply) {
-  if (reply.created() || (reply.canceled() && reply.watch_id() < 0)) return on_created(reply);
+std::shared_ptr<const watches::listener> watches::find(std::int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto which = numbers_.find(number);
+  return which == numbers_.end() ? nullptr : open_.at(which->second).tell;
+}
+
+void watches::heard(line::number on, const etcdserverpb::WatchResponse& reply) {
+  if (reply.created() || (reply.canceled() && reply.watch_id() < 0)) return on_created(on, reply);
   if (reply.canceled()) return on_ended(reply);
   if (reply.events().empty()) return;
   events_ += static_cast<std::uint64_t>(reply.events_size());
@@ -75,29 +92,44 @@ void watches::heard(const etcdserverpb::WatchResponse& reply) {
   }
 }
 
-void watches::on_created(const etcdserverpb::WatchResponse& reply) {
+/// Whose creation it is that was answered, and no longer awaited.
+std::optional<std::int64_t> watches::created(line::number on, std::int64_t number) {
+  const auto found = std::find_if(creating_.begin(), creating_.end(), [&](const creation& c) {
+    // A refusal may have no number: it is that of the one whose turn it is.
+    return c.on == on && (c.number == number || number < 0);
+  });
+  if (found == creating_.end()) return std::nullopt;
+  const auto which = found->number;
+  creating_.erase(found);
+  return which;
+}
+
+void watches::on_created(line::number on, const etcdserverpb::WatchResponse& reply) {
   id which = 0;
   {
     const std::lock_guard lock(mutex_);
-    failures_ = 0;
-    if (creating_.empty()) return;
-    // A refusal has no number: it is that of the one whose turn it is.
-    auto at = std::find(creating_.begin(), creating_.end(), reply.watch_id());
-    if (at == creating_.end()) at = creating_.begin();
-    which = *at;
-    creating_.erase(at);
+    const auto number = created(on, reply.watch_id());
+    if (!number) return;
+    if (!reply.canceled()) failures_ = 0;
+    const auto found = numbers_.find(*number);
+    if (found == numbers_.end()) return;  // closed meanwhile
+    which = found->second;
   }
-  if (!reply.canceled()) {
-    if (const auto heard_by = find(which)) heard_by->began(reply.header().revision());
-    return;
-  }
-  // Refused at once; the number in the answer is none.
+  if (reply.canceled()) return on_refused(which, reply);
+  if (const auto heard_by = find(reply.watch_id())) heard_by->began(reply.header().revision());
+}
+
+void watches::on_refused(id which, const etcdserverpb::WatchResponse& reply) {
   std::shared_ptr<const listener> told;
   {
     const std::lock_guard lock(mutex_);
+    // The login of the stream is over, of which old servers say no more than that there is no right. Somebody has
+    // logged in since: on a stream opened with that, it begins again with all others.
+    if (line_->drop_old_login()) return;
     const auto found = open_.find(which);
     if (found == open_.end()) return;
     told = found->second.tell;
+    take_off(found->second);
     open_.erase(found);
   }
   told->refused(failure_of_watch(reply.cancel_reason()));
@@ -106,21 +138,30 @@ void watches::on_created(const etcdserverpb::WatchResponse& reply) {
 /// Also the answer to close(), which nobody waits for.
 void watches::on_ended(const etcdserverpb::WatchResponse& reply) {
   const std::lock_guard lock(mutex_);
-  const auto found = open_.find(reply.watch_id());
-  if (found == open_.end()) return;
+  const auto found = numbers_.find(reply.watch_id());
+  if (found == numbers_.end()) return;
   // Compacted under it, or ended for a reason of the server's own: from now on again.
-  if (beginning_again_) return;
-  creating_.push_back(found->first);
-  line_->send(found->second.request);
+  take_off(open_.at(found->second));
+  begin_again_soon();
 }
 
-void watches::broken(const grpc::Status& status) {
+void watches::broken(line::number which, const grpc::Status& status) {
   const std::lock_guard lock(mutex_);
-  creating_.clear();
-  if (open_.empty() || shut_) return;
+  std::erase_if(creating_, [&](const creation& c) { return c.on <= which; });
+  bool any = false;
+  for (auto& [mine, what] : open_) {
+    if (what.number == 0 || what.on > which) continue;  // it is on a newer one already
+    take_off(what);
+    any = true;
+  }
+  if (wants_new_token(status)) wire_.engine().post([&w = wire_] { w.log_in_again(); });
+  if (any) begin_again_soon();
+}
+
+void watches::begin_again_soon() {
+  if (shut_ || beginning_again_) return;
   beginning_again_ = true;
   auto& engine = wire_.engine();
-  if (wants_new_token(status)) engine.post([&w = wire_] { w.log_in_again(); });
   engine.at(engine.now() + pause_after(failures_++), [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->begin_again();
   });
@@ -130,10 +171,8 @@ void watches::begin_again() {
   const std::lock_guard lock(mutex_);
   if (shut_) return;
   beginning_again_ = false;
-  for (const auto& [which, what] : open_) {
-    creating_.push_back(which);
-    line_->send(what.request);
-  }
+  for (auto& [which, what] : open_)
+    if (what.number == 0) create(which, what);
 }
 
 void watches::cut() {
@@ -151,6 +190,7 @@ void watches::shut_down() {
     const std::lock_guard lock(mutex_);
     shut_ = true;
     open_.clear();
+    numbers_.clear();
     through = line_;
   }
   if (through) through->close();

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 
 namespace holdfast::etcd {
 
@@ -43,23 +44,38 @@ class watches : public std::enable_shared_from_this<watches> {
   struct watch {
     etcdserverpb::WatchRequest request;
     std::shared_ptr<const listener> tell;
+    std::int64_t number = 0;  // on the stream, never the same twice; 0: it is on none
+    line::number on = 0;
+  };
+  struct creation {
+    line::number on;
+    std::int64_t number;
   };
 
   std::shared_ptr<line> connect();
-  void heard(const etcdserverpb::WatchResponse& reply);
-  void on_created(const etcdserverpb::WatchResponse& reply);
+  void heard(line::number on, const etcdserverpb::WatchResponse& reply);
+  void on_created(line::number on, const etcdserverpb::WatchResponse& reply);
+  void on_refused(id which, const etcdserverpb::WatchResponse& reply);
   void on_ended(const etcdserverpb::WatchResponse& reply);
-  void broken(const grpc::Status& status);
+  void broken(line::number which, const grpc::Status& status);
   void begin_again();
-  std::shared_ptr<const listener> find(id which) const;
+  std::shared_ptr<const listener> find(std::int64_t number) const;
+
+  // Behind the lock.
+  void create(id which, watch& what);
+  void take_off(watch& what);
+  void begin_again_soon();
+  std::optional<std::int64_t> created(line::number on, std::int64_t number);
 
   wire& wire_;
   mutable std::mutex mutex_;
   std::map<id, watch> open_;
-  std::deque<id> creating_;  // in the order of their answers
+  std::map<std::int64_t, id> numbers_;  // of those that are on a stream
+  std::deque<creation> creating_;       // in the order of their answers
   id next_ = 1;
+  std::int64_t next_number_ = 1;
   unsigned failures_ = 0;
-  bool beginning_again_ = false;  // the stream broke, and all that are open wait for the next
+  bool beginning_again_ = false;  // those that are on no stream wait for a moment
   bool shut_ = false;
   std::shared_ptr<line> line_;
   std::atomic<std::uint64_t> events_{0};

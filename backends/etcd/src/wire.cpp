@@ -64,10 +64,16 @@ std::chrono::nanoseconds wire::patience() const {
   return std::max<std::chrono::nanoseconds>(whole / static_cast<long>(members_.size() + 1), 10ms);
 }
 
-void wire::introduce(grpc::ClientContext& context) const {
-  if (where_.user.empty()) return;
+std::uint64_t wire::introduce(grpc::ClientContext& context) const {
+  if (where_.user.empty()) return 0;
   const std::lock_guard lock(login_mutex_);
   if (!login_.empty()) context.AddMetadata("token", login_);
+  return logins_;
+}
+
+std::uint64_t wire::logins() const {
+  const std::lock_guard lock(login_mutex_);
+  return logins_;
 }
 
 void wire::prepare(grpc::ClientContext& context, std::chrono::nanoseconds limit) const {
@@ -95,6 +101,7 @@ result<void> wire::log_in(std::chrono::nanoseconds limit) {
   if (!status.ok() && !knows_no_users(status)) return explain(status, asked);
   const std::lock_guard lock(login_mutex_);
   login_ = reply.token();
+  ++logins_;
   return {};
 }
 

@@ -69,8 +69,10 @@ class wire : private process_guard::loop {
   /// How long one question to one member may take: with others to ask, there must be time left for them.
   std::chrono::nanoseconds patience() const;
 
-  /// What every call carries: the login, if there is one.
-  void introduce(grpc::ClientContext& context) const;
+  /// What every call carries: the login, if there is one; which.
+  std::uint64_t introduce(grpc::ClientContext& context) const;
+  /// How often we logged in.
+  std::uint64_t logins() const;
   /// Logs in if there is a user. Blocks.
   result<void> log_in(std::chrono::nanoseconds limit);
   /// The login of a stream was refused: the next one has a new one. Blocks.
@@ -80,6 +82,8 @@ class wire : private process_guard::loop {
   template <class Stub, class Request, class Reply>
   void ask(const method<Stub, Request, Reply>& what, Request request, spi::caller from,
            std::type_identity_t<spi::completion<Reply>> done) {
+    // gRPC's own objects may be gone already.
+    if (process_guard::ending()) return done(failure{errc::unavailable, "the process ends"});
     if (from == spi::caller::must_not_block)
       (new pending<Stub, Request, Reply>(*this, what, std::move(request), std::move(done)))->start();
     else
@@ -125,7 +129,9 @@ class wire : private process_guard::loop {
     Reply reply;
     std::size_t asked = members_.current();
     grpc::Status status = call(asked, what, request, reply, patience());
-    if (may_log_in_again(status) && log_in(patience())) {
+    if (may_log_in_again(status)) {
+      // Without an answer to that, nothing is known of the question either: what was refused was the old login.
+      if (auto logged_in = log_in(patience()); !logged_in) return done(logged_in.error());
       asked = members_.current();
       reply.Clear();
       status = call(asked, what, request, reply, patience());
@@ -152,6 +158,7 @@ class wire : private process_guard::loop {
   bool closed_ = false;
   mutable std::mutex login_mutex_;
   std::string login_;  // the token of etcd's simple or JWT authentication
+  std::uint64_t logins_ = 0;
 
   // At the end of the process.
   struct knock final : tag {
@@ -179,24 +186,28 @@ class wire::pending final : public tag {
     wire_.prepare(*context_, wire_.patience());
     wire_.introduce(*context_);
     Stub& stub = *(wire_.members_.at(asked_).*what_.stub);
-    const std::shared_lock open(wire_.open_mutex_);
-    if (wire_.closed_) {
-      const std::unique_ptr<pending> last(this);
-      return done_(failure{errc::unavailable, "the client is gone"});
+    {
+      const std::shared_lock open(wire_.open_mutex_);
+      if (!wire_.closed_) {
+        reader_ = (stub.*what_.start)(context_.get(), request_, &wire_.queue_);
+        hand_in();
+        reader_->Finish(&reply_, &status_, this);
+        return;
+      }
     }
-    reader_ = (stub.*what_.start)(context_.get(), request_, &wire_.queue_);
-    hand_in();
-    reader_->Finish(&reply_, &status_, this);
+    const std::unique_ptr<pending> last(this);
+    done_(failure{errc::unavailable, "the client is gone"});
   }
 
   void proceed(bool /*good*/) override {
     if (attempt_ == attempt::first && wire_.may_log_in_again(status_)) {
       attempt_ = attempt::last;
       // It takes an exchange, for which the thread that hears all others has no time.
-      return wire_.engine_.post([this] {
-        wire_.log_in_again();
-        reply_.Clear();
-        start();
+      return wire_.engine_.post([self = std::unique_ptr<pending>(this)]() mutable {
+        if (auto logged_in = self->wire_.log_in(self->wire_.patience()); !logged_in)
+          return self->done_(logged_in.error());
+        self->reply_.Clear();
+        self.release()->start();
       });
     }
     const std::unique_ptr<pending> last(this);

@@ -2,10 +2,13 @@
 #include <holdfast/testing/etcd_server.hpp>
 #include <holdfast/testing/eventually.hpp>
 #include <holdfast/testing/expectations.hpp>
+#include <holdfast/testing/scale.hpp>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <sstream>
+#include <thread>
 
 namespace holdfast::testing {
 
@@ -43,6 +46,36 @@ TEST(etcd_bad_day, a_lease_that_is_revoked_is_loss_at_once) {
   for (const auto& lost : held) EXPECT_TRUE(eventually([&] { return lost.lost().stop_requested(); }, 5s));
   EXPECT_TRUE(mutex(connect(server.url()), "one").try_acquire());
   EXPECT_TRUE(one.try_acquire({.wait = live_timeout})) << "in another session";
+}
+
+TEST(etcd_bad_day, a_lease_that_ends_in_the_midst_of_a_grant_makes_nothing_valid_for_ever) {
+  const etcd_server server;
+  const client c = connect(server.url(), {.ttl = 60s});
+  std::atomic<bool> enough{false};
+  std::atomic<int> too_long{0};
+  std::vector<std::jthread> all;
+  for (int t = 0; t < 6; ++t) {
+    all.emplace_back([&, t] {
+      mutex m(c, "m" + std::to_string(t));
+      while (!enough) {
+        const auto held = m.try_acquire({.wait = live_timeout});
+        if (held && held->valid_until() > std::chrono::steady_clock::now() + 61s) ++too_long;
+      }
+    });
+  }
+  for (int i = 0; i < scaled(30); ++i)
+    for (const auto& id : leases_of(server)) server.etcdctl("lease revoke " + id + " || true");
+  enough = true;
+  all.clear();
+  EXPECT_EQ(too_long, 0);
+}
+
+TEST(etcd_bad_day, the_writers_key_that_is_deleted_is_loss_at_once) {
+  const etcd_server server;
+  shared_mutex m(connect(server.url(), {.ttl = 60s}), "m");
+  const lease held = m.acquire();
+  server.etcdctl("del --prefix m/write/");
+  EXPECT_TRUE(eventually([&] { return held.lost().stop_requested(); }, 5s));
 }
 
 TEST(etcd_bad_day, a_key_that_is_deleted_is_loss_at_once) {

@@ -12,7 +12,7 @@ namespace {
 
 health well() {
   health out;
-  out.asked.push_back({"h:1", "", "3.5.13", 1, 1, 1000, 2'000'000'000, false});
+  out.asked.push_back({"h:1", "", "3.5.23", 1, 1, 1000, 2'000'000'000, false});
   out.members = 3;
   out.write = 2ms;
   out.least_ttl = 2s;
@@ -47,14 +47,32 @@ TEST(etcd_doctor, knows_the_versions_with_defects) {
     what.asked[0].version = bad;
     EXPECT_TRUE(says(what, level::warning, "deposed")) << bad;
   }
-  for (const char* good : {"3.4.31", "3.4.40", "3.5.13", "3.6.0", "3.10.1"}) {
+  for (const char* good : {"3.4.38", "3.4.40", "3.5.23", "3.6.5", "3.10.1"}) {
     auto what = well();
     what.asked[0].version = good;
     EXPECT_EQ(count(what, level::warning), 0u) << good;
   }
+  for (const char* forgetful : {"3.4.37", "3.5.22", "3.6.0", "3.6.4"}) {
+    auto what = well();
+    what.asked[0].version = forgetful;
+    EXPECT_TRUE(says(what, level::warning, "said to be alive")) << forgetful;
+  }
   auto old = well();
   old.asked[0].version = "3.3.27";
   EXPECT_TRUE(says(old, level::danger, "older than 3.4"));
+}
+
+TEST(etcd_doctor, counts_who_answers) {
+  auto what = well();
+  EXPECT_TRUE(says(what, level::fact, "the URL names 1 of 3"));
+  const auto other = what.asked[0];
+  what.asked.push_back(other);
+  what.asked.push_back({"h:3", "no answer", "", 0, 0, 0, 0, false});
+  EXPECT_EQ(count(what, level::danger), 0u);
+  what.asked[1].leader = 2;
+  EXPECT_TRUE(says(what, level::warning, "do not agree on their leader"));
+  what.asked[1].failure = "no answer";
+  EXPECT_TRUE(says(what, level::danger, "only 1 of 3 members answer"));
 }
 
 TEST(etcd_doctor, sees_what_endangers_locks) {

@@ -3,8 +3,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -36,6 +39,16 @@ class cutting_proxy {
   void pass();                                ///< No cut; what hangs is closed.
   std::size_t cuts() const { return cuts_; }  ///< So far.
 
+  /// Nothing passes, now and later, on the connections from the ports that `which` says yes to; until pass().
+  void hang_from(std::function<bool(std::uint16_t port)> which);
+
+  /// Keeps what a client sends with `words` in it, after so many others that had them; nothing more of that connection
+  /// passes, and nobody is told.
+  void keep(std::string words, std::size_t after = 0);
+  bool kept() const;
+  /// Passes on what was kept, however long ago its client has given up on it.
+  void deliver();
+
  private:
   struct pair;
 
@@ -44,13 +57,17 @@ class cutting_proxy {
   void forward(pair& on, direction which);
   void cut_all();
   void drop(pair& one, manner how);
+  bool keeps(pair& on, std::string_view sent);
 
   const std::uint16_t server_;
   int listener_ = -1;
   int wake_ = -1;
   std::uint16_t port_ = 0;
   std::atomic<std::size_t> cuts_{0};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::function<bool(std::uint16_t)> hangs_;  // null: none
+  std::string words_;                         // empty: nothing is kept
+  std::size_t others_ = 0;
   bool armed_ = false;
   bool hanging_ = false;
   direction which_ = direction::to_server;

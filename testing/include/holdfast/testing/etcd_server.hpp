@@ -1,5 +1,6 @@
 #pragma once
 
+#include <holdfast/testing/cutting_proxy.hpp>
 #include <holdfast/testing/server_process.hpp>
 #include <holdfast/testing/temporary_directory.hpp>
 
@@ -38,6 +39,8 @@ class etcd_node {
   void pause() { process_.pause(); }
   void resume() { process_.resume(); }
   bool running() const noexcept { return process_.running(); }
+  /// Did it open a connection from this port of the machine?
+  bool connects_from(std::uint16_t port) const;
 
  private:
   const std::string name_;
@@ -63,6 +66,10 @@ class etcd_server {
   std::size_t nodes() const noexcept { return nodes_.size(); }
   std::size_t leader() const;  ///< Its index. Throws std::runtime_error if there is none in time.
 
+  /// Of three: no other member reaches it, and it reaches none. Its clients do.
+  void isolate(std::size_t index);
+  void reunite();
+
   void kill();
   void start();  ///< Again, with the data there was.
   void pause();
@@ -77,6 +84,7 @@ class etcd_server {
   void await_answers();
 
   const scheme spoken_;
+  std::vector<std::unique_ptr<cutting_proxy>> ways_;  // to the peer port of each, if there are others
   std::vector<std::unique_ptr<etcd_node>> nodes_;
 };
 

@@ -30,6 +30,7 @@ class server_process {
   }
 
   bool running() const noexcept { return pid_ > 0; }  ///< Or paused.
+  pid_t pid() const noexcept { return pid_; }         ///< Requires: running.
   bool ended();                                       ///< By itself, or it was never launched.
   bool missing() const noexcept { return missing_; }  ///< It ended because there is no such program.
 
