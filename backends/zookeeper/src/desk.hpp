@@ -105,6 +105,8 @@ class desk {
   void lose(turn& t, const seat_ptr& s, loss cause);
   void schedule(spi::time_point when);
   void tend();
+  void beat();
+  std::chrono::nanoseconds pulse() const noexcept { return store_.timeout() / 8; }
 
   // Leaving: desk_leave.cpp.
   seat_ptr find(const spi::owner_id& id) const;
@@ -118,6 +120,9 @@ class desk {
   void rest(grave g);
   void dig_all(turn& t);
   void dig(const grave& g);
+  struct renewing;
+  void renew_each(turn& t, const std::shared_ptr<renewing>& all,
+                  const std::vector<std::pair<std::size_t, seat_ptr>>& here);
 
   // Changing sides: desk_convert.cpp.
   void downgrade(const seat_ptr& s, spi::completion<bool> done);
@@ -135,6 +140,7 @@ class desk {
   std::vector<seat_ptr> unwatched_;                                // held, and we would not hear of the end
   std::vector<grave> graves_;
   spi::time_point next_look_ = spi::time_point::max();
+  bool beating_ = false;
   bool warned_of_overflow_ = false;
 };
 

@@ -80,6 +80,8 @@ void desk::go(turn& t, const trip_ptr& way) {
   way->creating = s.node.empty();
   s.connection = store_.connection();
   if (way->creating) send_create(way);
+  // What is read is answered by a server alone; that we may go by it, a quorum must say.
+  if (!way->creating && way->sent + store_.timeout() / 4 >= store_.end()) beat();
   send_lists(way);
 }
 
@@ -224,6 +226,11 @@ spi::time_point desk::lasts_until(const spi::claim& c, spi::time_point sent) con
 
 void desk::grant(turn& t, const trip_ptr& way) {
   const seat_ptr s = way->who;
+  if (engine_.now() >= store_.end()) {
+    // It keeps its place; the next look may find the session confirmed.
+    schedule(engine_.now());
+    return t.after([way] { way->done(failure{errc::unavailable, "no quorum has confirmed the session lately"}); });
+  }
   s->grant.expires = lasts_until(s->claim, way->sent);
   s->grant.session_ends = store_.shared_end();
   s->now = seat::stage::held;
@@ -240,7 +247,7 @@ void desk::wait_in_line(turn& t, const trip_ptr& way, const verdict& found) {
   s->next = found.next && s->claim.kind == spi::kind::mutex;
   watch_node(s, s->before);
   if (!s->watched) watch_own(s);
-  schedule(engine_.now() + store_.timeout() / 4);
+  schedule(engine_.now() + pulse());
   t.after([way, when = engine_.now() + seldom] { way->done(spi::entry_result(spi::busy{when})); });
 }
 

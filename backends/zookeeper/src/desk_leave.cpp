@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Of this many each is looked at when it is renewed; of more, that the session lives is enough: we hear when one goes.
+// So many are looked at when they are renewed; of more, that the session lives is enough: we hear when one goes.
 constexpr std::size_t looked_at = 32;
 
 }  // namespace
@@ -155,46 +155,54 @@ void desk::dig(const grave& g) {
   });
 }
 
-/// One question per claim; of many claims, one for all.
+/// What it takes to renew some claims.
+struct desk::renewing {
+  std::vector<spi::renewal_outcome> outcomes;
+  spi::completion<std::vector<spi::renewal_outcome>> done;
+  std::atomic<std::size_t> left{1};
+  void one_done() {
+    if (--left == 0) done(std::move(outcomes));
+  }
+};
+
+/// One transaction for all; if that fails, one for each, to see which it was.
 void desk::renew(const std::vector<spi::claim>& held, spi::completion<std::vector<spi::renewal_outcome>> done) {
-  struct renewing {
-    std::vector<spi::renewal_outcome> outcomes;
-    spi::completion<std::vector<spi::renewal_outcome>> done;
-    std::atomic<std::size_t> left{1};
-    void one_done() {
-      if (--left == 0) done(std::move(outcomes));
-    }
-  };
   const auto all = std::make_shared<renewing>();
   all->outcomes.resize(held.size());
   all->done = std::move(done);
   turn t(*this);
   const auto sent = engine_.now();
-  std::vector<std::size_t> here;
+  std::vector<std::string> paths;
+  std::vector<std::pair<std::size_t, seat_ptr>> here;
   for (std::size_t i = 0; i < held.size(); ++i) {
     const auto s = find(held[i].id);
     const bool ours = s && s->now == seat::stage::held && s->generation == store_.generation();
     all->outcomes[i] = {ours ? spi::renewal::unknown : spi::renewal::lost, lasts_until(held[i], sent)};
-    if (ours) here.push_back(i);
+    if (!ours) continue;
+    here.emplace_back(i, s);
+    if (here.size() <= looked_at) paths.push_back(s->leases.empty() ? s->own_path() : s->leases.front());
   }
-  if (here.size() > looked_at) {
-    store_.exists("/", watching::no, [all, here](int code, const ::Stat&) {
-      for (const auto i : here)
-        if (!outcome_unknown(code)) all->outcomes[i].what = spi::renewal::renewed;
-      all->one_done();
-    });
-    return;
-  }
+  if (here.empty()) return t.after([all] { all->one_done(); });
+  store_.check(paths, [this, all, here = std::move(here)](int code) {
+    turn then(*this);
+    if (code != ZOK && !outcome_unknown(code)) return renew_each(then, all, here);
+    for (const auto& [i, s] : here)
+      if (code == ZOK) all->outcomes[i].what = present(s) ? spi::renewal::renewed : spi::renewal::lost;
+    then.after([all] { all->one_done(); });
+  });
+}
+
+void desk::renew_each(turn& t, const std::shared_ptr<renewing>& all,
+                      const std::vector<std::pair<std::size_t, seat_ptr>>& here) {
   all->left += here.size();
-  for (const auto i : here) {
-    const auto s = find(held[i].id);
+  for (const auto& [i, s] : here) {
     const std::string path = s->leases.empty() ? s->own_path() : s->leases.front();
-    store_.exists(path, watching::no, [this, all, i, s](int code, const ::Stat& stat) {
-      const bool ours = code == ZOK && stat.ephemeralOwner == store_.id();
+    store_.check({path}, [this, all, i = i, s = s](int code) {
       if (!outcome_unknown(code)) {
         const turn now(*this);
-        all->outcomes[i].what = ours && present(s) ? spi::renewal::renewed : spi::renewal::lost;
-        if (!ours && s->uncertain) bury(*s);
+        const bool ours = code == ZOK && present(s);
+        all->outcomes[i].what = ours ? spi::renewal::renewed : spi::renewal::lost;
+        if (!ours && (s->uncertain || s->leases.size() > 1)) bury(*s);
         if (!ours) drop(s);
       }
       all->one_done();

@@ -68,7 +68,7 @@ void desk::with_room(turn& t, const trip_ptr& way) {
     s->next = false;
     listen_to(s, s->before);
     if (!s->watched) watch_own(s);
-    schedule(engine_.now() + store_.timeout() / 4);
+    schedule(engine_.now() + pulse());
     then.after([way, when = engine_.now() + seldom] { way->done(spi::entry_result(spi::busy{when})); });
   });
 }
