@@ -7,7 +7,7 @@ namespace holdfast::testing {
 
 const char* const help_text =
     "lock_holder: takes and gives back locks as it is told, one command a line, one reply a line.\n"
-    "  connect URL [ttl=MS] [name=NAME]\n"
+    "  connect URL [ttl=MS] [request=MS] [name=NAME]\n"
     "  acquire|try KIND NAME [wait=MS] [ttl=MS] [order=fifo] [as=SLOT] -> granted TOKEN | busy | error ERRC ...\n"
     "      KIND: mutex recursive_mutex shared_mutex permit_semaphore multi_mutex quorum_mutex,\n"
     "      reader (of a shared_mutex), permits (with of=N [permits=N])\n"

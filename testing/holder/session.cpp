@@ -70,6 +70,7 @@ std::string session::answer(const command& c) {
 std::string session::connect_to(const command& c) {
   client_options options;
   if (const auto ttl = c.duration("ttl")) options.ttl = *ttl;
+  if (const auto limit = c.duration("request")) options.request_timeout = *limit;
   options.name = c.option("name", "lock_holder");
   client_ = connect(c.word(1), options);
   return "ok";

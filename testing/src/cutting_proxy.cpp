@@ -81,6 +81,13 @@ void cutting_proxy::cut_after(direction which, std::size_t bytes, manner how) {
   how_ = how;
 }
 
+void cutting_proxy::hang() {
+  const std::lock_guard lock(mutex_);
+  armed_ = false;
+  hanging_ = true;
+  ++cuts_;
+}
+
 void cutting_proxy::pass() {
   const std::lock_guard lock(mutex_);
   armed_ = false;

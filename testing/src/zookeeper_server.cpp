@@ -209,22 +209,44 @@ void zookeeper_server::end_session(std::uint64_t id) const {
   // Its client may take it back before it is ended.
   const bool ended = eventually([&] {
     converse(port_, both);
-    return ask("dump").find(name.str()) == std::string::npos;
+    const std::string all = ask("dump");
+    // Connections are in it, too, and may outlast their session.
+    return !all.empty() && all.substr(0, all.find("Connections dump")).find(name.str()) == std::string::npos;
   });
   if (!ended) throw std::runtime_error("session " + name.str() + " does not end");
 }
 
-zookeeper_ensemble::zookeeper_ensemble() {
-  std::vector<std::string> lines{"initLimit=20", "syncLimit=10"};
-  std::vector<std::uint16_t> ports;
-  for (unsigned id = 1; id <= 3; ++id) {
-    ports.push_back(free_port());
-    lines.push_back("server." + std::to_string(id) + "=127.0.0.1:" + std::to_string(free_port()) + ":" +
-                    std::to_string(free_port()));
+std::uint16_t zookeeper_ensemble::way(std::size_t from, std::size_t to, std::uint16_t port) {
+  if (from == to) return port;
+  links_.push_back({from, to, std::make_unique<cutting_proxy>(port)});
+  return links_.back().proxy->port();
+}
+
+zookeeper_ensemble::zookeeper_ensemble(unsigned patience) {
+  struct ports {
+    std::uint16_t clients = free_port();
+    std::uint16_t quorum = free_port();
+    std::uint16_t election = free_port();
+  };
+  const std::array<ports, 3> all;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::vector<std::string> lines{"initLimit=20", "syncLimit=" + std::to_string(patience)};
+    for (std::size_t to = 0; to < all.size(); ++to)
+      lines.push_back("server." + std::to_string(to + 1) + "=127.0.0.1:" + std::to_string(way(i, to, all[to].quorum)) +
+                      ":" + std::to_string(way(i, to, all[to].election)));
+    members_.push_back(std::make_unique<zookeeper_server>(all[i].clients, static_cast<unsigned>(i + 1), lines));
   }
-  for (unsigned id = 1; id <= 3; ++id) members_.push_back(std::make_unique<zookeeper_server>(ports[id - 1], id, lines));
   for (const auto& one : members_)
     if (!eventually([&] { return one->serves(); })) throw std::runtime_error("a member of the ensemble did not start");
+}
+
+void zookeeper_ensemble::isolate(const zookeeper_server& member) {
+  for (const auto& one : links_)
+    if (members_[one.from].get() == &member || members_[one.to].get() == &member) one.proxy->hang();
+}
+
+void zookeeper_ensemble::reunite() {
+  for (const auto& one : links_) one.proxy->pass();
 }
 
 std::string zookeeper_ensemble::url(std::string_view root) const {

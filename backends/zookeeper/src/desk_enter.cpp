@@ -192,9 +192,17 @@ void desk::on_line(const trip_ptr& way, int code, const std::vector<std::string>
     case verdict::is::holding:
       break;
   }
+  remove_strays(*s, s->line, names);
   if (s->claim.kind == spi::kind::permits) return look_for_room(t, way);
   if (std::find(names.begin(), names.end(), "leases") != names.end()) return rule_out_permits(t, way);
   grant(t, way);
+}
+
+/// Other nodes of this claim: of a try before this one, which came so late that it was not found.
+void desk::remove_strays(const seat& s, const std::string& place, const std::vector<std::string>& names) {
+  const std::string mark = protection(s.claim.id);
+  for (const auto& name : names)
+    if (name.starts_with(mark) && name != s.node) rest({place + "/" + name, {}, s.generation, nullptr});
 }
 
 /// There is, or was, a semaphore of this name: is anybody in it?
@@ -226,6 +234,7 @@ spi::time_point desk::lasts_until(const spi::claim& c, spi::time_point sent) con
 
 void desk::grant(turn& t, const trip_ptr& way) {
   const seat_ptr s = way->who;
+  if (s->node.empty() && s->leases.empty()) return go(t, way);  // somebody has removed it meanwhile
   if (engine_.now() >= store_.end()) {
     // It keeps its place; the next look may find the session confirmed.
     schedule(engine_.now());
@@ -245,6 +254,8 @@ void desk::wait_in_line(turn& t, const trip_ptr& way, const verdict& found) {
   s->now = seat::stage::queued;
   wait_for(*s, s->line + "/" + found.who);
   s->next = found.next && s->claim.kind == spi::kind::mutex;
+  const auto other = owner_in(found.who);
+  s->kin = going_.contains(s->before) || (other && find(*other));
   watch_node(s, s->before);
   if (!s->watched) watch_own(s);
   schedule(engine_.now() + pulse());

@@ -80,7 +80,12 @@ void desk::on_own_change(turn& t, const seat_ptr& s, change what) {
     if (s->leases.size() > 1 || s->uncertain) bury(*s);
     return lose(t, s, loss::taken);
   }
-  if (s->now != seat::stage::queued) return;
+  if (s->now == seat::stage::outside) {
+    // Whoever is about to grant it finds that out.
+    s->node.clear();
+    s->watched = false;
+    return;
+  }
   forget_nodes(*s);
   wake(t, *s, spi::look_again{});
 }
@@ -91,9 +96,11 @@ void desk::on_own_change(turn& t, const seat_ptr& s, change what) {
 void desk::on_predecessor(turn& t, const seat_ptr& s, change what) {
   const bool sure = what == change::removed && s->next && s->watched && s->watch && store_.connected() &&
                     s->generation == store_.generation() && s->connection == store_.connection();
+  // With a session all its nodes go, in any order: what went before ours may be the first of them.
+  const bool together = s->kin && !going_.contains(s->before);
   // A grant that is nearly over would be a nuisance: a look makes it a fresh one.
   const bool fresh = engine_.now() + store_.timeout() / 4 < store_.end();
-  if (!sure || !fresh) return wake(t, *s, spi::look_again{});
+  if (!sure || together || !fresh) return wake(t, *s, spi::look_again{});
   s->grant.expires = lasts_until(s->claim, engine_.now());
   s->grant.session_ends = store_.shared_end();
   s->now = seat::stage::held;
@@ -154,10 +161,12 @@ void desk::on_connected() {
 
 void desk::dig_all(turn& t) {
   for (auto& g : std::exchange(graves_, {})) {
-    t.after([this, g = std::move(g)] {
-      if (g.generation == store_.generation()) return dig(g);
-      if (g.told) g.told(ZSESSIONEXPIRED);
-    });
+    // Here and now: what is sent after this, in place of what it removes, stays.
+    if (g.generation == store_.generation()) {
+      dig(g);
+    } else if (g.told) {
+      t.after([told = std::move(g.told)] { told(ZSESSIONEXPIRED); });
+    }
   }
 }
 

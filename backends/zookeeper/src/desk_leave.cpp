@@ -83,10 +83,12 @@ void desk::remove_nodes(turn& t, const seat_ptr& s, spi::completion<bool> done) 
   all->done = std::move(done);
   all->left = paths.size();
   for (const auto& path : paths) {
+    going_.insert(path);
     store_.remove(path, -1, [this, all, path, generation = s->generation](int code) {
-      if (!outcome_unknown(code) || code == ZCLOSING) return all->note(code);
+      turn later(*this);
+      going_.erase(path);
+      if (!outcome_unknown(code) || code == ZCLOSING) return later.after([all, code] { all->note(code); });
       // When the connection is back. That it is gone by then is our doing: the answer was lost.
-      const turn later(*this);
       rest({path, {}, generation, [all](int then) { all->note(then == ZNONODE ? ZOK : then); }});
     });
   }
@@ -113,18 +115,29 @@ void desk::sweep(const seat_ptr& s, spi::completion<bool> done) {
   if (s->claim.kind == spi::kind::permits) places.push_back(s->path + "/leases");
   all->left = places.size();
   for (const auto& place : places) {
-    store_.children(
-        place, watching::no,
-        [this, all, place, mark = protection(s->claim.id)](int code, const std::vector<std::string>& names) {
-          for (const auto& name : names) {
-            if (!name.starts_with(mark)) continue;
-            ++all->left;
-            store_.remove(place + "/" + name, -1, [all](int removed) { all->note(removed); });
-          }
-          // That a place was read is no find.
-          all->note(code == ZOK ? ZNONODE : code);
-        });
+    list_agreed(place,
+                [this, all, place, mark = protection(s->claim.id)](int code, const std::vector<std::string>& names) {
+                  for (const auto& name : names) {
+                    if (!name.starts_with(mark)) continue;
+                    ++all->left;
+                    store_.remove(place + "/" + name, -1, [all](int removed) { all->note(removed); });
+                  }
+                  // That a place was read is no find.
+                  all->note(code == ZOK ? ZNONODE : code);
+                });
   }
+}
+
+/// A server may not have heard yet of what was agreed to before we came to it: it has when it answers to what is agreed
+/// to now.
+void desk::list_agreed(const std::string& place, session::on_names done) {
+  const auto agreement = std::make_shared<std::atomic<int>>(ZCONNECTIONLOSS);
+  store_.check({"/"}, [agreement](int code) { *agreement = agreed(code) ? ZOK : code; });
+  store_.children(place, watching::no,
+                  [agreement, done = std::move(done)](int code, std::vector<std::string> names) mutable {
+                    if (*agreement != ZOK) return done(*agreement, {});
+                    done(code, std::move(names));
+                  });
 }
 
 void desk::bury(const seat& s) {
@@ -138,7 +151,15 @@ void desk::rest(grave g) {
   schedule(engine_.now() + 50ms);
 }
 
+/// A node that was to go may have been taken into use again.
+bool desk::in_use(const std::string& path) const {
+  const auto id = owner_in(std::string_view(path).substr(path.rfind('/') + 1));
+  const auto s = id ? find(*id) : nullptr;
+  return s && (s->rising == path || owns(*s, path));
+}
+
 void desk::dig(const grave& g) {
+  if (g.id == spi::owner_id{} && in_use(g.path)) return;
   const auto removed = [this, g](int code) {
     if (!outcome_unknown(code) || code == ZCLOSING) {
       if (g.told) g.told(code);
@@ -148,7 +169,7 @@ void desk::dig(const grave& g) {
     rest(g);
   };
   if (g.id == spi::owner_id{}) return store_.remove(g.path, -1, removed);
-  store_.children(g.path, watching::no, [this, g, removed](int code, const std::vector<std::string>& names) {
+  list_agreed(g.path, [this, g, removed](int code, const std::vector<std::string>& names) {
     for (const auto& name : names)
       if (name.starts_with(protection(g.id))) store_.remove(g.path + "/" + name, -1, removed);
     if (outcome_unknown(code)) removed(code);

@@ -33,6 +33,7 @@ class cutting_proxy {
 
   /// Cuts after `bytes` more in that direction, whichever connection they are on.
   void cut_after(direction which, std::size_t bytes, manner how = manner::close);
+  void hang();                                ///< At once, as manner::hang.
   void pass();                                ///< No cut; what hangs is closed.
   std::size_t cuts() const { return cuts_; }  ///< So far.
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <holdfast/testing/cutting_proxy.hpp>
 #include <holdfast/testing/temporary_directory.hpp>
 
 #include <sys/types.h>
@@ -58,10 +59,12 @@ class zookeeper_server {
   pid_t pid_ = -1;
 };
 
-/// Three servers.
+/// Three servers, which speak with each other through proxies: any of them can be cut off from the others, and still
+/// be reached by clients.
 class zookeeper_ensemble {
  public:
-  zookeeper_ensemble();
+  /// For how long a member goes on without hearing from the leader, in ticks (of 200 ms).
+  explicit zookeeper_ensemble(unsigned patience = 10);
 
   std::string url(std::string_view root = {}) const;
   zookeeper_server& operator[](std::size_t i) const { return *members_[i]; }
@@ -69,7 +72,20 @@ class zookeeper_ensemble {
   zookeeper_server& leader() const;    ///< Waits for one.
   zookeeper_server& follower() const;  ///< One of them.
 
+  /// Nothing passes between it and the others any more, and nobody is told.
+  void isolate(const zookeeper_server& member);
+  void reunite();
+
  private:
+  /// The way from one member to a port of another.
+  struct link {
+    std::size_t from;
+    std::size_t to;
+    std::unique_ptr<cutting_proxy> proxy;
+  };
+  std::uint16_t way(std::size_t from, std::size_t to, std::uint16_t port);
+
+  std::vector<link> links_;
   std::vector<std::unique_ptr<zookeeper_server>> members_;
 };
 
