@@ -44,33 +44,34 @@ const client_options lasting{.ttl = 60s, .request_timeout = 10s};
 
 }  // namespace
 
-TEST_F(zookeeper_doubt, what_is_asked_for_while_one_session_follows_another_is_not_left_behind) {
+TEST_F(zookeeper_doubt, what_is_asked_for_before_the_next_session_is_connected_is_not_left_behind) {
+  constexpr int count = 20;
   const client c = through_proxy(lasting);
-  std::atomic<bool> enough{false};
-  std::vector<std::thread> all;
-  for (int i = 0; i < 3; ++i) {
-    all.emplace_back([&, i] {
-      mutex m(c, "m" + std::to_string(i));
-      while (!enough) {
-        try {
-          [[maybe_unused]] const auto held = m.try_acquire();
-        } catch (const error& e) {
-          EXPECT_EQ(e.code(), errc::unavailable) << e.what();
-        }
-      }
-    });
-  }
-  for (int i = 0; i < 15; ++i) {
-    std::vector<std::uint64_t> sessions;
-    EXPECT_TRUE(eventually([&] { return (sessions = server_.sessions()).size() == 1 && sessions[0] != 0; }));
-    // So that its client does not take it back while it is ended.
-    proxy_.hang();
-    server_.end_session(sessions[0]);
-    proxy_.pass();
-  }
-  enough = true;
-  for (auto& one : all) one.join();
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(leaves_nothing("/m" + std::to_string(i))) << i;
+  // The nodes of the names are there.
+  for (int i = 0; i < count; ++i) ASSERT_TRUE(mutex(c, "n" + std::to_string(i)).try_acquire());
+  mutex m(c, "m");
+  const lease held = m.acquire();
+  const auto session = server_.sessions();
+  ASSERT_EQ(session.size(), 1u);
+  // So that its client does not take it back while it is ended.
+  proxy_.hang();
+  server_.end_session(session[0]);
+  proxy_.pass();
+  // It hears of that, and asks for another, in vain.
+  constexpr std::size_t length_of_the_answer = 41;
+  proxy_.cut_after(direction::to_client, length_of_the_answer, manner::stall);
+  ASSERT_TRUE(eventually([&] { return held.lost().stop_requested(); }));
+  std::vector<operation<lease>> waits;
+  // Some before it asks, some after.
+  EXPECT_FALSE(eventually(
+      [&] {
+        if (waits.size() < count) waits.push_back(mutex(c, "n" + std::to_string(waits.size())).async_acquire());
+        return waits.front().ready();
+      },
+      500ms));
+  proxy_.pass();
+  for (auto& one : waits) EXPECT_TRUE(succeeded(one.get().release()));
+  for (std::size_t i = 0; i < waits.size(); ++i) EXPECT_TRUE(leaves_nothing("/n" + std::to_string(i)));
 }
 
 TEST_F(zookeeper_doubt, a_release_after_a_downgrade_that_was_never_answered_leaves_nothing) {
@@ -133,32 +134,22 @@ TEST_F(zookeeper_doubt, a_write_to_a_cell_is_known_to_have_been_made_although_ot
 }
 
 TEST_F(zookeeper_doubt, who_has_lost_the_guard_of_a_semaphore_takes_no_permit) {
-  const client_options options{.ttl = 60s, .request_timeout = 10s};
-  std::atomic<bool> enough{false};
-  std::atomic<int> inside{0};
-  std::atomic<int> together{0};
-  std::vector<std::thread> all;
-  for (int i = 0; i < 4; ++i) {
-    all.emplace_back([&] {
-      permit_semaphore s(connect(server_.url(), options), "s", 1);
-      while (!enough) {
-        const auto held = s.try_acquire({.wait = 1s});
-        if (!held) continue;
-        if (++inside > 1) ++together;
-        --inside;
-      }
-    });
-  }
+  permit_semaphore ours(through_proxy(lasting), "s", 1);
+  permit_semaphore theirs(connect(server_.url(), lasting), "s", 1);
+  ASSERT_TRUE(succeeded(ours.acquire().release()));
   const raw_zookeeper raw(server_.address());
-  EXPECT_TRUE(eventually([&] { return !raw.children("/s/leases").empty(); }));
-  // Somebody who does not know what the nodes are for.
-  for (int removed = 0; removed < 200;)
-    for (const auto& guard : raw.children("/s/locks"))
-      if (raw.remove("/s/locks/" + guard)) ++removed;
-  enough = true;
-  for (auto& one : all) one.join();
-  EXPECT_EQ(together, 0);
+  proxy_.cut_after(direction::to_client, 0, manner::stall);
+  auto waits = ours.async_acquire();
+  ASSERT_TRUE(eventually([&] { return raw.children("/s/locks").size() == 1; }));
+  // Somebody who does not know what it is for, just when we are told that it is ours.
+  ASSERT_TRUE(raw.remove("/s/locks/" + raw.children("/s/locks")[0]));
+  lease held = theirs.acquire();
+  proxy_.pass();
+  EXPECT_FALSE(eventually([&] { return waits.ready(); }, short_wait)) << "two holders of one permit";
+  ASSERT_TRUE(succeeded(held.release()));
+  ASSERT_TRUE(succeeded(waits.get().release()));
   EXPECT_TRUE(leaves_nothing("/s/leases"));
+  EXPECT_TRUE(leaves_nothing("/s/locks"));
 }
 
 }  // namespace holdfast::testing

@@ -21,6 +21,7 @@ class cutting_proxy {
     close,  ///< Both ends see the end of the stream.
     reset,  ///< Both ends see the connection reset.
     hang,   ///< Nothing more passes, and nobody is told: a cable that was pulled.
+    stall,  ///< The same, but pass() lets everything go on.
   };
 
   /// For the server on `port` of this machine.
@@ -34,7 +35,7 @@ class cutting_proxy {
   /// Cuts after `bytes` more in that direction, whichever connection they are on.
   void cut_after(direction which, std::size_t bytes, manner how = manner::close);
   void hang();                                ///< At once, as manner::hang.
-  void pass();                                ///< No cut; what hangs is closed.
+  void pass();                                ///< No cut; what hangs is closed, what stalls goes on.
   std::size_t cuts() const { return cuts_; }  ///< So far.
 
  private:
@@ -53,7 +54,7 @@ class cutting_proxy {
   std::atomic<std::size_t> cuts_{0};
   std::mutex mutex_;
   bool armed_ = false;
-  bool hanging_ = false;
+  bool hanging_ = false;  // or stalling
   direction which_ = direction::to_server;
   manner how_ = manner::close;
   std::size_t left_ = 0;
