@@ -1,4 +1,5 @@
 #include <holdfast/testing/eventually.hpp>
+#include <holdfast/testing/holder_process.hpp>
 #include <holdfast/testing/redis_server.hpp>
 #include <holdfast/testing/zookeeper_server.hpp>
 
@@ -54,6 +55,12 @@ int dial(std::uint16_t port) {
   return -1;
 }
 
+bool listens(std::uint16_t port) {
+  const int fd = dial(port);
+  if (fd >= 0) ::close(fd);
+  return fd >= 0;
+}
+
 /// What comes until the other end closes, or for a while.
 std::string converse(std::uint16_t port, std::string_view request) {
   const int fd = dial(port);
@@ -102,8 +109,9 @@ zookeeper_server::zookeeper_server(std::vector<std::string> settings) : settings
   }
 }
 
-zookeeper_server::zookeeper_server(std::uint16_t port, unsigned id, std::vector<std::string> settings)
-    : settings_(std::move(settings)), port_(port), id_(id) {
+zookeeper_server::zookeeper_server(std::uint16_t port, unsigned id, std::vector<std::string> settings,
+                                   std::string detour)
+    : settings_(std::move(settings)), detour_(std::move(detour)), port_(port), id_(id) {
   start_only();
 }
 
@@ -140,6 +148,9 @@ void zookeeper_server::launch() {
       id_ == 0 ? "org.apache.zookeeper.server.ZooKeeperServerMain"
                : "org.apache.zookeeper.server.quorum.QuorumPeerMain",
       directory + "/zoo.cfg"};
+  if (!detour_.empty())
+    words.insert(words.begin(),
+                 {"env", "LD_PRELOAD=" + beside_this_program("detour.so"), "HOLDFAST_DETOUR=" + detour_});
   std::vector<char*> pointers;
   for (auto& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
@@ -216,10 +227,9 @@ void zookeeper_server::end_session(std::uint64_t id) const {
   if (!ended) throw std::runtime_error("session " + name.str() + " does not end");
 }
 
-std::uint16_t zookeeper_ensemble::way(std::size_t from, std::size_t to, std::uint16_t port) {
-  if (from == to) return port;
+std::string zookeeper_ensemble::way(std::size_t from, std::size_t to, std::uint16_t port) {
   links_.push_back({from, to, std::make_unique<cutting_proxy>(port)});
-  return links_.back().proxy->port();
+  return std::to_string(port) + "=" + std::to_string(links_.back().proxy->port()) + ",";
 }
 
 zookeeper_ensemble::zookeeper_ensemble(unsigned patience) {
@@ -229,12 +239,18 @@ zookeeper_ensemble::zookeeper_ensemble(unsigned patience) {
     std::uint16_t election = free_port();
   };
   const std::array<ports, 3> all;
+  std::vector<std::string> lines{"initLimit=20", "syncLimit=" + std::to_string(patience)};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    lines.push_back("server." + std::to_string(i + 1) + "=127.0.0.1:" + std::to_string(all[i].quorum) + ":" +
+                    std::to_string(all[i].election));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    std::vector<std::string> lines{"initLimit=20", "syncLimit=" + std::to_string(patience)};
+    std::string detour;
     for (std::size_t to = 0; to < all.size(); ++to)
-      lines.push_back("server." + std::to_string(to + 1) + "=127.0.0.1:" + std::to_string(way(i, to, all[to].quorum)) +
-                      ":" + std::to_string(way(i, to, all[to].election)));
-    members_.push_back(std::make_unique<zookeeper_server>(all[i].clients, static_cast<unsigned>(i + 1), lines));
+      if (to != i) detour += way(i, to, all[to].quorum) + way(i, to, all[to].election);
+    members_.push_back(std::make_unique<zookeeper_server>(all[i].clients, static_cast<unsigned>(i + 1), lines, detour));
+    // Before the next: what a proxy takes and cannot pass on is tried again only after a pause, longer each time.
+    if (!eventually([&] { return listens(all[i].election); }))
+      throw std::runtime_error("a member of the ensemble did not start");
   }
   for (const auto& one : members_)
     if (!eventually([&] { return one->serves(); })) throw std::runtime_error("a member of the ensemble did not start");

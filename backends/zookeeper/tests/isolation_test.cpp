@@ -65,4 +65,19 @@ TEST(zookeeper_isolation, a_follower_whose_others_stand_still_keeps_no_lease_val
   EXPECT_TRUE(works(m));
 }
 
+TEST(zookeeper_isolation, a_leader_cut_off_from_the_others_keeps_no_lease_valid) {
+  zookeeper_ensemble servers;
+  const zookeeper_server& alone = servers.leader();
+  zookeeper_server& spared = servers.follower();
+  mutex ours(connect(alone.url(), options), "m");
+  const lease held = ours.acquire();
+  // Which does not answer while there is an election.
+  mutex theirs(connect(spared.url(), {.ttl = 2s, .request_timeout = 3 * live_timeout}), "m");
+  auto waits = theirs.async_acquire();
+  servers.isolate(alone);
+  const lease next = waits.get();
+  EXPECT_FALSE(held.valid()) << "two holders";
+  EXPECT_GT(next.token(), held.token());
+}
+
 }  // namespace holdfast::testing

@@ -23,8 +23,9 @@ class zookeeper_server {
  public:
   /// `settings`: further lines of its configuration. Throws std::runtime_error if it does not start.
   explicit zookeeper_server(std::vector<std::string> settings = {});
-  /// Member `id` of an ensemble, whose lines `server.N=` are in `settings`; not waited for: it needs the others.
-  zookeeper_server(std::uint16_t port, unsigned id, std::vector<std::string> settings);
+  /// Member `id` of an ensemble, whose lines `server.N=` are in `settings`; not waited for: it needs the others. It
+  /// reaches them by the `detour` (see shims/detour.cpp).
+  zookeeper_server(std::uint16_t port, unsigned id, std::vector<std::string> settings, std::string detour);
   zookeeper_server(const zookeeper_server&) = delete;
   zookeeper_server& operator=(const zookeeper_server&) = delete;
   ~zookeeper_server();
@@ -53,6 +54,7 @@ class zookeeper_server {
   void launch();
 
   const std::vector<std::string> settings_;
+  const std::string detour_;
   temporary_directory directory_;
   std::uint16_t port_ = 0;
   unsigned id_ = 0;
@@ -83,7 +85,7 @@ class zookeeper_ensemble {
     std::size_t to;
     std::unique_ptr<cutting_proxy> proxy;
   };
-  std::uint16_t way(std::size_t from, std::size_t to, std::uint16_t port);
+  std::string way(std::size_t from, std::size_t to, std::uint16_t port);
 
   std::vector<link> links_;
   std::vector<std::unique_ptr<zookeeper_server>> members_;
