@@ -123,7 +123,7 @@ void zookeeper_server::launch() {
   const std::string directory = directory_.path().string();
   std::filesystem::create_directories(directory_.path() / "data");
   std::ofstream configuration(directory + "/zoo.cfg");
-  configuration << "tickTime=200\nminSessionTimeout=1000\nmaxSessionTimeout=60000\ndataDir=" << directory
+  configuration << "tickTime=200\nminSessionTimeout=2000\nmaxSessionTimeout=60000\ndataDir=" << directory
                 << "/data\nclientPort=" << port_
                 << "\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\n"
                    "maxClientCnxns=0\nforceSync=no\npreAllocSize=4096\n";

@@ -16,7 +16,7 @@ namespace holdfast::testing {
 /// A ZooKeeper server of one test, alone or a member of an ensemble: on free ports of this machine, in a directory of
 /// its own, gone with this object (and with the test, should that be killed). What it writes is not forced to disk.
 ///
-/// Sessions last from one second to a minute.
+/// Sessions last from two seconds to a minute: a busy machine may stand still for half of one.
 ///
 /// Thread safety: one thread at a time.
 class zookeeper_server {
