@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -233,6 +234,15 @@ std::string zookeeper_ensemble::way(std::size_t from, std::size_t to, std::uint1
 }
 
 zookeeper_ensemble::zookeeper_ensemble(unsigned patience) {
+  // Another test may take a port before its member does.
+  for (int attempt = 0; !launch(patience); ++attempt) {
+    if (attempt == 2) throw std::runtime_error("a member of the ensemble did not start");
+    members_.clear();
+    links_.clear();
+  }
+}
+
+bool zookeeper_ensemble::launch(unsigned patience) {
   struct ports {
     std::uint16_t clients = free_port();
     std::uint16_t quorum = free_port();
@@ -249,11 +259,10 @@ zookeeper_ensemble::zookeeper_ensemble(unsigned patience) {
       if (to != i) detour += way(i, to, all[to].quorum) + way(i, to, all[to].election);
     members_.push_back(std::make_unique<zookeeper_server>(all[i].clients, static_cast<unsigned>(i + 1), lines, detour));
     // Before the next: what a proxy takes and cannot pass on is tried again only after a pause, longer each time.
-    if (!eventually([&] { return listens(all[i].election); }))
-      throw std::runtime_error("a member of the ensemble did not start");
+    if (!eventually([&] { return listens(all[i].election); })) return false;
   }
-  for (const auto& one : members_)
-    if (!eventually([&] { return one->serves(); })) throw std::runtime_error("a member of the ensemble did not start");
+  return std::all_of(members_.begin(), members_.end(),
+                     [](const auto& one) { return eventually([&] { return one->serves(); }); });
 }
 
 void zookeeper_ensemble::isolate(const zookeeper_server& member) {

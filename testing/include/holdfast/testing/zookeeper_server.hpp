@@ -85,6 +85,7 @@ class zookeeper_ensemble {
     std::size_t to;
     std::unique_ptr<cutting_proxy> proxy;
   };
+  bool launch(unsigned patience);
   std::string way(std::size_t from, std::size_t to, std::uint16_t port);
 
   std::vector<link> links_;
