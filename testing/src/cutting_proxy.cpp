@@ -77,6 +77,14 @@ void cutting_proxy::cut_after(direction which, std::size_t bytes, manner how) {
   how_ = how;
 }
 
+void cutting_proxy::hang() {
+  const std::lock_guard lock(mutex_);
+  armed_ = false;
+  hanging_ = true;
+  how_ = manner::hang;
+  ++cuts_;
+}
+
 void cutting_proxy::pass() {
   const std::lock_guard lock(mutex_);
   hangs_ = nullptr;
@@ -85,7 +93,8 @@ void cutting_proxy::pass() {
   ::eventfd_write(wake_, 1);
   armed_ = false;
   if (!std::exchange(hanging_, false)) return;
-  for (auto& one : pairs_) drop(*one, manner::close);
+  if (how_ != manner::stall)
+    for (auto& one : pairs_) drop(*one, manner::close);
   ::eventfd_write(wake_, 1);
 }
 
@@ -170,11 +179,14 @@ void cutting_proxy::forward(pair& on, direction which) {
   const int from = which == direction::to_server ? on.client : on.server;
   const int to = which == direction::to_server ? on.server : on.client;
   std::array<char, 16384> chunk;
-  const ssize_t got = ::recv(from, chunk.data(), chunk.size(), MSG_DONTWAIT);
+  const bool counted = armed_ && which == which_;
+  const bool stalls = counted && how_ == manner::stall;
+  // What is to pass later is left where it is.
+  if (stalls && left_ == 0) return cut_all();
+  const ssize_t got = ::recv(from, chunk.data(), stalls ? std::min(left_, chunk.size()) : chunk.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return drop(on, manner::close);
   auto size = static_cast<std::size_t>(got);
-  const bool counted = armed_ && which == which_;
   if (counted) size = std::min(size, left_);
   if (which == direction::to_server && keeps(on, {chunk.data(), size})) return;
   send_all(to, chunk.data(), size);
@@ -186,7 +198,7 @@ void cutting_proxy::forward(pair& on, direction which) {
 void cutting_proxy::cut_all() {
   armed_ = false;
   ++cuts_;
-  hanging_ = how_ == manner::hang;
+  hanging_ = how_ == manner::hang || how_ == manner::stall;
   if (hanging_) return;
   for (auto& one : pairs_) drop(*one, how_);
 }

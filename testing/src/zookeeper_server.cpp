@@ -1,10 +1,12 @@
 #include <holdfast/testing/eventually.hpp>
+#include <holdfast/testing/holder_process.hpp>
 #include <holdfast/testing/loopback.hpp>
 #include <holdfast/testing/zookeeper_server.hpp>
 
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <sstream>
@@ -13,6 +15,12 @@
 namespace holdfast::testing {
 
 namespace {
+
+bool listens(std::uint16_t port) {
+  const int fd = dial(port);
+  if (fd >= 0) ::close(fd);
+  return fd >= 0;
+}
 
 /// What comes until the other end closes, or for a while.
 std::string converse(std::uint16_t port, std::string_view request) {
@@ -62,8 +70,9 @@ zookeeper_server::zookeeper_server(std::vector<std::string> settings) : settings
   }
 }
 
-zookeeper_server::zookeeper_server(std::uint16_t port, unsigned id, std::vector<std::string> settings)
-    : settings_(std::move(settings)), port_(port), id_(id) {
+zookeeper_server::zookeeper_server(std::uint16_t port, unsigned id, std::vector<std::string> settings,
+                                   std::string detour)
+    : settings_(std::move(settings)), detour_(std::move(detour)), port_(port), id_(id) {
   start_only();
 }
 
@@ -71,7 +80,7 @@ void zookeeper_server::launch() {
   const std::string directory = directory_.path().string();
   std::filesystem::create_directories(directory_.path() / "data");
   std::ofstream configuration(directory + "/zoo.cfg");
-  configuration << "tickTime=200\nminSessionTimeout=1000\nmaxSessionTimeout=60000\ndataDir=" << directory
+  configuration << "tickTime=200\nminSessionTimeout=2000\nmaxSessionTimeout=60000\ndataDir=" << directory
                 << "/data\nclientPort=" << port_
                 << "\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\n"
                    "maxClientCnxns=0\nforceSync=no\npreAllocSize=4096\n";
@@ -96,6 +105,9 @@ void zookeeper_server::launch() {
       id_ == 0 ? "org.apache.zookeeper.server.ZooKeeperServerMain"
                : "org.apache.zookeeper.server.quorum.QuorumPeerMain",
       directory + "/zoo.cfg"};
+  if (!detour_.empty())
+    words.insert(words.begin(),
+                 {"env", "LD_PRELOAD=" + beside_this_program("detour.so"), "HOLDFAST_DETOUR=" + detour_});
   process_.launch(std::move(words), directory + "/output");
 }
 
@@ -143,22 +155,57 @@ void zookeeper_server::end_session(std::uint64_t id) const {
   // Its client may take it back before it is ended.
   const bool ended = eventually([&] {
     converse(port_, both);
-    return ask("dump").find(name.str()) == std::string::npos;
+    const std::string all = ask("dump");
+    // Connections are in it, too, and may outlast their session.
+    return !all.empty() && all.substr(0, all.find("Connections dump")).find(name.str()) == std::string::npos;
   });
   if (!ended) throw std::runtime_error("session " + name.str() + " does not end");
 }
 
-zookeeper_ensemble::zookeeper_ensemble() {
-  std::vector<std::string> lines{"initLimit=20", "syncLimit=10"};
-  std::vector<std::uint16_t> ports;
-  for (unsigned id = 1; id <= 3; ++id) {
-    ports.push_back(free_port());
-    lines.push_back("server." + std::to_string(id) + "=127.0.0.1:" + std::to_string(free_port()) + ":" +
-                    std::to_string(free_port()));
+std::string zookeeper_ensemble::way(std::size_t from, std::size_t to, std::uint16_t port) {
+  links_.push_back({from, to, std::make_unique<cutting_proxy>(port)});
+  return std::to_string(port) + "=" + std::to_string(links_.back().proxy->port()) + ",";
+}
+
+zookeeper_ensemble::zookeeper_ensemble(unsigned patience) {
+  // Another test may take a port before its member does.
+  for (int attempt = 0; !launch(patience); ++attempt) {
+    if (attempt == 2) throw std::runtime_error("a member of the ensemble did not start");
+    members_.clear();
+    links_.clear();
   }
-  for (unsigned id = 1; id <= 3; ++id) members_.push_back(std::make_unique<zookeeper_server>(ports[id - 1], id, lines));
-  for (const auto& one : members_)
-    if (!eventually([&] { return one->serves(); })) throw std::runtime_error("a member of the ensemble did not start");
+}
+
+bool zookeeper_ensemble::launch(unsigned patience) {
+  struct ports {
+    std::uint16_t clients = free_port();
+    std::uint16_t quorum = free_port();
+    std::uint16_t election = free_port();
+  };
+  const std::array<ports, 3> all;
+  std::vector<std::string> lines{"initLimit=20", "syncLimit=" + std::to_string(patience)};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    lines.push_back("server." + std::to_string(i + 1) + "=127.0.0.1:" + std::to_string(all[i].quorum) + ":" +
+                    std::to_string(all[i].election));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::string detour;
+    for (std::size_t to = 0; to < all.size(); ++to)
+      if (to != i) detour += way(i, to, all[to].quorum) + way(i, to, all[to].election);
+    members_.push_back(std::make_unique<zookeeper_server>(all[i].clients, static_cast<unsigned>(i + 1), lines, detour));
+    // Before the next: what a proxy takes and cannot pass on is tried again only after a pause, longer each time.
+    if (!eventually([&] { return listens(all[i].election); })) return false;
+  }
+  return std::all_of(members_.begin(), members_.end(),
+                     [](const auto& one) { return eventually([&] { return one->serves(); }); });
+}
+
+void zookeeper_ensemble::isolate(const zookeeper_server& member) {
+  for (const auto& one : links_)
+    if (members_[one.from].get() == &member || members_[one.to].get() == &member) one.proxy->hang();
+}
+
+void zookeeper_ensemble::reunite() {
+  for (const auto& one : links_) one.proxy->pass();
 }
 
 std::string zookeeper_ensemble::url(std::string_view root) const {

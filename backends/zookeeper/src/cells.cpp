@@ -14,11 +14,14 @@ namespace {
 
 constexpr std::size_t part_size = std::size_t{1} << 19;
 constexpr std::string_view mark = "cell ";
+// So many writes may come between one whose answer was lost and the question what became of it.
+constexpr std::size_t remembered_writers = 32;
 
-/// `cell <id of the writer> <parts>\n`, then the value, unless it is in parts.
+/// `cell <id of the writer> <parts> <id of the writer before>...\n`, then the value, unless it is in parts.
 struct header {
   std::string id;
   std::size_t parts = 0;
+  std::string_view earlier;  ///< Ids, each with a space before it.
   std::string_view value;
 
   static std::optional<header> read(std::string_view text) {
@@ -28,11 +31,25 @@ struct header {
     if (space == line.npos) return std::nullopt;
     header h;
     h.id = std::string(line.substr(mark.size(), space - mark.size()));
-    const auto number = line.substr(space + 1);
+    const auto after = std::min(line.find(' ', space + 1), line.size());
+    const auto number = line.substr(space + 1, after - space - 1);
+    h.earlier = line.substr(after);
     const auto [end, failed] = std::from_chars(number.data(), number.data() + number.size(), h.parts);
     if (failed != std::errc() || end != number.data() + number.size() || h.parts > 16) return std::nullopt;
     h.value = text.substr(line.size() + 1);
     return h;
+  }
+
+  /// Who wrote it `back` versions ago? Empty: that is not known any more.
+  std::string_view writer(std::uint64_t back) const {
+    if (back == 0) return id;
+    const std::size_t each = id.size() + 1;
+    return (back - 1) * each < earlier.size() ? earlier.substr((back - 1) * each + 1, id.size()) : std::string_view();
+  }
+  /// What the next one keeps of it.
+  std::string writers() const {
+    if (id.empty()) return {};
+    return " " + id + std::string(earlier.substr(0, (remembered_writers - 1) * (id.size() + 1)));
   }
 };
 
@@ -52,6 +69,7 @@ struct cells::writing {
   spi::completion<bool> done;
   std::string old_id;
   std::size_t old_parts = 0;
+  std::string earlier;  ///< Writers before this one.
 
   std::size_t parts() const { return value.size() <= part_size ? 0 : (value.size() + part_size - 1) / part_size; }
 };
@@ -118,13 +136,27 @@ void cells::look(const writing_ptr& w) {
     const auto version = code == ZOK ? version_of(stat) : 0;
     const auto head = code == ZOK ? header::read(text) : header{};
     if (!head) return w->done(no_cell(w->path));
-    // It was written by this very request, whose answer was lost.
-    if (version == w->expected + 1 && head->id == w->id) return w->done(true);
+    if (version > w->expected) return judge(w, head->writer(version - w->expected - 1));
     if (version != w->expected) return settle(w, false);
+    w->earlier = head->writers();
     w->old_id = head->id;
     w->old_parts = head->parts;
     write_parts(w, 0);
   });
+}
+
+/// Somebody has written what comes after the version expected: this very request, maybe, whose answer was lost.
+void cells::judge(const writing_ptr& w, std::string_view writer) {
+  if (writer == w->id) return w->done(true);
+  if (!writer.empty() || !doubtful(w->id)) return settle(w, false);
+  w->done(failure{errc::rejected, w->path + ": the answer to a write was lost, and too many came after it to tell " +
+                                      "whether it was made"});
+}
+
+/// Was this sent before, and never answered?
+bool cells::doubtful(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  return std::find(unanswered_.begin(), unanswered_.end(), id) != unanswered_.end();
 }
 
 void cells::write_parts(const writing_ptr& w, std::size_t next) {
@@ -139,11 +171,12 @@ void cells::write_parts(const writing_ptr& w, std::size_t next) {
 }
 
 void cells::commit(const writing_ptr& w) {
-  const std::string text =
-      std::string(mark) + w->id + " " + std::to_string(w->parts()) + "\n" + (w->parts() == 0 ? w->value : "");
+  const std::string text = std::string(mark) + w->id + " " + std::to_string(w->parts()) + w->earlier + "\n" +
+                           (w->parts() == 0 ? w->value : "");
   const auto answered = [this, w](int code) {
     if (code == ZOK) return settle(w, true);
     if (code == ZBADVERSION || code == ZNODEEXISTS) return look(w);
+    if (outcome_unknown(code)) remember(w->id);
     settle(w, failure_of(code, "writing " + w->path));
   };
   if (w->expected > 0)
@@ -154,6 +187,12 @@ void cells::commit(const writing_ptr& w) {
     registers::make_directory(store_, w->path);
     commit(w);
   });
+}
+
+void cells::remember(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  unanswered_.push_back(id);
+  if (unanswered_.size() > remembered_writers) unanswered_.pop_front();
 }
 
 /// What is not named any more, or never was, is removed; after a lost answer it is not known, and stays.

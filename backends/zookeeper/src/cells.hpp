@@ -4,8 +4,11 @@
 
 #include <holdfast/backend.hpp>
 
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holdfast::zookeeper {
@@ -14,7 +17,7 @@ namespace holdfast::zookeeper {
 /// mebibyte at a time, names and all: what is longer than half of that is kept in parts beside it, written before the
 /// node that names them and removed after it names others.
 ///
-/// Thread safety: safe; it keeps nothing.
+/// Thread safety: safe.
 class cells {
  public:
   explicit cells(session& store) : store_(store) {}
@@ -31,12 +34,17 @@ class cells {
                   spi::completion<spi::cell_value> done);
   void look(const writing_ptr& w);
   void write_parts(const writing_ptr& w, std::size_t next);
+  void judge(const writing_ptr& w, std::string_view writer);
+  bool doubtful(const std::string& id);
+  void remember(const std::string& id);
   void commit(const writing_ptr& w);
   void settle(const writing_ptr& w, result<bool> outcome);
   void remove_parts(const std::string& id, std::size_t count);
   std::string part_path(const std::string& id, std::size_t which) const;
 
   session& store_;
+  std::mutex mutex_;  // guards what follows
+  std::deque<std::string> unanswered_;
 };
 
 }  // namespace holdfast::zookeeper

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace holdfast::zookeeper {
@@ -77,6 +78,7 @@ class desk {
   void on_line(const trip_ptr& way, int code, const std::vector<std::string>& names);
   bool was_created(turn& t, const trip_ptr& way);
   void again(turn& t, const trip_ptr& way);
+  void remove_strays(const seat& s, const std::string& place, const std::vector<std::string>& names);
   void rule_out_permits(turn& t, const trip_ptr& way);
   void grant(turn& t, const trip_ptr& way);
   void wait_in_line(turn& t, const trip_ptr& way, const verdict& found);
@@ -105,6 +107,8 @@ class desk {
   void lose(turn& t, const seat_ptr& s, loss cause);
   void schedule(spi::time_point when);
   void tend();
+  void beat();
+  std::chrono::nanoseconds pulse() const noexcept { return store_.timeout() / 8; }
 
   // Leaving: desk_leave.cpp.
   seat_ptr find(const spi::owner_id& id) const;
@@ -118,6 +122,11 @@ class desk {
   void rest(grave g);
   void dig_all(turn& t);
   void dig(const grave& g);
+  bool in_use(const std::string& path) const;
+  void list_agreed(const std::string& place, session::on_names done);
+  struct renewing;
+  void renew_each(turn& t, const std::shared_ptr<renewing>& all,
+                  const std::vector<std::pair<std::size_t, seat_ptr>>& here);
 
   // Changing sides: desk_convert.cpp.
   void downgrade(const seat_ptr& s, spi::completion<bool> done);
@@ -134,7 +143,9 @@ class desk {
   std::unordered_multimap<std::string, spi::owner_id> interests_;  // by the path that was or will be watched
   std::vector<seat_ptr> unwatched_;                                // held, and we would not hear of the end
   std::vector<grave> graves_;
+  std::unordered_set<std::string> going_;  // paths whose removal is under way
   spi::time_point next_look_ = spi::time_point::max();
+  bool beating_ = false;
   bool warned_of_overflow_ = false;
 };
 

@@ -44,12 +44,14 @@ void desk::rename(turn&, const seat_ptr& s, const std::string& node, spi::access
 void desk::downgrade(const seat_ptr& s, spi::completion<bool> done) {
   const std::string writer = s->node;
   const std::string reader = other_side(writer);
-  s->node = reader;  // that the writer's goes is no loss
+  s->node = reader;                                         // that the writer's goes is no loss
+  const bool doubtful = std::exchange(s->uncertain, true);  // until we are told which of them there is
   spi::claim as_reader = s->claim;
   as_reader.access = spi::access::shared;
   store_.replace(s->line + "/" + reader, badge::of(engine_.who(), as_reader).text(), s->line + "/" + writer,
-                 [this, s, writer, reader, done = std::move(done)](int code) mutable {
+                 [this, s, writer, reader, doubtful, done = std::move(done)](int code) mutable {
                    turn t(*this);
+                   if (!outcome_unknown(code)) s->uncertain = doubtful;
                    if (!present(s)) return t.after([done = std::move(done)]() mutable { done(not_ours); });
                    // It is there already: an answer was lost.
                    if (code == ZOK || code == ZNODEEXISTS) {
@@ -57,7 +59,6 @@ void desk::downgrade(const seat_ptr& s, spi::completion<bool> done) {
                      return t.after([done = std::move(done)]() mutable { done(true); });
                    }
                    s->node = writer;
-                   s->uncertain = s->uncertain || outcome_unknown(code);
                    auto why = code == ZNONODE ? not_ours : failure_of(code, "downgrading '" + s->claim.name + "'");
                    if (code == ZNONODE) drop(s);
                    t.after([done = std::move(done), why]() mutable { done(why); });
@@ -70,7 +71,8 @@ void desk::upgrade(const seat_ptr& s, spi::completion<bool> done) {
   const std::string writer = other_side(s->node);
   spi::claim as_writer = s->claim;
   as_writer.access = spi::access::exclusive;
-  const auto made = std::make_shared<int>(ZOK);
+  const auto made = std::make_shared<std::atomic<int>>(ZCONNECTIONLOSS);
+  s->rising = s->line + "/" + writer;
   store_.create(s->line + "/" + writer, badge::of(engine_.who(), as_writer).text(), node_mode::ephemeral,
                 [made](int code, const std::string&, const ::Stat&) { *made = code; });
   store_.children(
@@ -84,6 +86,7 @@ void desk::on_upgrade_seen(const seat_ptr& s, const std::string& writer, int mad
                            const std::vector<std::string>& names, spi::completion<bool> done) {
   turn t(*this);
   if (made == ZNODEEXISTS) made = ZOK;
+  s->rising.clear();
   const std::string writers_path = s->line + "/" + writer;
   const int failed = made != ZOK ? made : code;
   if (failed != ZOK) {

@@ -80,6 +80,8 @@ void desk::go(turn& t, const trip_ptr& way) {
   way->creating = s.node.empty();
   s.connection = store_.connection();
   if (way->creating) send_create(way);
+  // What is read is answered by a server alone; that we may go by it, a quorum must say.
+  if (!way->creating && way->sent + store_.timeout() / 4 >= store_.end()) beat();
   send_lists(way);
 }
 
@@ -190,9 +192,17 @@ void desk::on_line(const trip_ptr& way, int code, const std::vector<std::string>
     case verdict::is::holding:
       break;
   }
+  remove_strays(*s, s->line, names);
   if (s->claim.kind == spi::kind::permits) return look_for_room(t, way);
   if (std::find(names.begin(), names.end(), "leases") != names.end()) return rule_out_permits(t, way);
   grant(t, way);
+}
+
+/// Other nodes of this claim: of a try before this one, which came so late that it was not found.
+void desk::remove_strays(const seat& s, const std::string& place, const std::vector<std::string>& names) {
+  const std::string mark = protection(s.claim.id);
+  for (const auto& name : names)
+    if (name.starts_with(mark) && name != s.node) rest({place + "/" + name, {}, s.generation, nullptr});
 }
 
 /// There is, or was, a semaphore of this name: is anybody in it?
@@ -224,6 +234,12 @@ spi::time_point desk::lasts_until(const spi::claim& c, spi::time_point sent) con
 
 void desk::grant(turn& t, const trip_ptr& way) {
   const seat_ptr s = way->who;
+  if (s->node.empty() && s->leases.empty()) return go(t, way);  // somebody has removed it meanwhile
+  if (engine_.now() >= store_.end()) {
+    // It keeps its place; the next look may find the session confirmed.
+    schedule(engine_.now());
+    return t.after([way] { way->done(failure{errc::unavailable, "no quorum has confirmed the session lately"}); });
+  }
   s->grant.expires = lasts_until(s->claim, way->sent);
   s->grant.session_ends = store_.shared_end();
   s->now = seat::stage::held;
@@ -238,9 +254,11 @@ void desk::wait_in_line(turn& t, const trip_ptr& way, const verdict& found) {
   s->now = seat::stage::queued;
   wait_for(*s, s->line + "/" + found.who);
   s->next = found.next && s->claim.kind == spi::kind::mutex;
+  const auto other = owner_in(found.who);
+  s->kin = going_.contains(s->before) || (other && find(*other));
   watch_node(s, s->before);
   if (!s->watched) watch_own(s);
-  schedule(engine_.now() + store_.timeout() / 4);
+  schedule(engine_.now() + pulse());
   t.after([way, when = engine_.now() + seldom] { way->done(spi::entry_result(spi::busy{when})); });
 }
 

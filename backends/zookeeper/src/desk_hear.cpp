@@ -80,7 +80,12 @@ void desk::on_own_change(turn& t, const seat_ptr& s, change what) {
     if (s->leases.size() > 1 || s->uncertain) bury(*s);
     return lose(t, s, loss::taken);
   }
-  if (s->now != seat::stage::queued) return;
+  if (s->now == seat::stage::outside) {
+    // Whoever is about to grant it finds that out.
+    s->node.clear();
+    s->watched = false;
+    return;
+  }
   forget_nodes(*s);
   wake(t, *s, spi::look_again{});
 }
@@ -91,17 +96,16 @@ void desk::on_own_change(turn& t, const seat_ptr& s, change what) {
 void desk::on_predecessor(turn& t, const seat_ptr& s, change what) {
   const bool sure = what == change::removed && s->next && s->watched && s->watch && store_.connected() &&
                     s->generation == store_.generation() && s->connection == store_.connection();
+  // With a session all its nodes go, in any order: what went before ours may be the first of them.
+  const bool together = s->kin && !going_.contains(s->before);
   // A grant that is nearly over would be a nuisance: a look makes it a fresh one.
-  const auto fresh = store_.contact() + store_.timeout() / 2;
-  if (!sure || engine_.now() > fresh) return wake(t, *s, spi::look_again{});
-  // Its own time is counted from now, the session's from the last contact.
-  s->grant.expires = s->claim.ttl > store_.timeout() && s->claim.ttl != engine_.options().ttl
-                         ? engine_.now() + s->claim.ttl
-                         : std::min(engine_.now() + s->claim.ttl, store_.contact() + store_.timeout());
+  const bool fresh = engine_.now() + store_.timeout() / 4 < store_.end();
+  if (!sure || together || !fresh) return wake(t, *s, spi::look_again{});
+  s->grant.expires = lasts_until(s->claim, engine_.now());
   s->grant.session_ends = store_.shared_end();
   s->now = seat::stage::held;
   wait_for(*s, {});
-  schedule(engine_.now() + store_.timeout() / 4);
+  schedule(engine_.now() + pulse());
   wake(t, *s, s->grant);
 }
 
@@ -157,10 +161,12 @@ void desk::on_connected() {
 
 void desk::dig_all(turn& t) {
   for (auto& g : std::exchange(graves_, {})) {
-    t.after([this, g = std::move(g)] {
-      if (g.generation == store_.generation()) return dig(g);
-      if (g.told) g.told(ZSESSIONEXPIRED);
-    });
+    // Here and now: what is sent after this, in place of what it removes, stays.
+    if (g.generation == store_.generation()) {
+      dig(g);
+    } else if (g.told) {
+      t.after([told = std::move(g.told)] { told(ZSESSIONEXPIRED); });
+    }
   }
 }
 
@@ -196,8 +202,8 @@ void desk::schedule(spi::time_point when) {
   engine_.at(when, [this] { tend(); });
 }
 
-/// Hears of the end of what is held, keeps in contact, and ends what is held when there has been none for so long that
-/// the server may end the session.
+/// Hears of the end of what is held, has a quorum confirm the session, and ends what is held when none has for so long
+/// that the leader may end it.
 void desk::tend() {
   turn t(*this);
   const auto now = engine_.now();
@@ -219,11 +225,26 @@ void desk::tend() {
     for (const auto& s : std::exchange(unwatched_, {}))
       if (present(s) && s->now == seat::stage::held && !s->watched) watch_own(s);
   }
-  if (now - store_.contact() >= store_.timeout() / 5)
-    store_.exists(store_.where().root.empty() ? "/" : store_.where().root, watching::no, [](int, const ::Stat&) {});
-  auto next = now + store_.timeout() / 4;
+  if (now - store_.agreement() >= pulse()) beat();
+  auto next = now + pulse();
   if (now < over) next = std::min(next, over);
   schedule(next);
+}
+
+/// By a node of ours, if there is one: then we also know that it is there. A read would not do: a server that is cut
+/// off from the others answers it all the same.
+void desk::beat() {
+  if (std::exchange(beating_, true)) return;
+  const auto one = std::find_if(seats_.begin(), seats_.end(), [&](const auto& entry) {
+    return !entry.second->node.empty() && entry.second->generation == store_.generation();
+  });
+  const seat_ptr s = one == seats_.end() ? nullptr : one->second;
+  const std::string path = s ? s->own_path() : "/";
+  store_.check({path}, [this, s, path](int code) {
+    turn t(*this);
+    beating_ = false;
+    if (code == ZNONODE && s && present(s) && owns(*s, path)) on_own_change(t, s, change::removed);
+  });
 }
 
 }  // namespace holdfast::zookeeper

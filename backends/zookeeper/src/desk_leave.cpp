@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Of this many each is looked at when it is renewed; of more, that the session lives is enough: we hear when one goes.
+// So many are looked at when they are renewed; of more, that the session lives is enough: we hear when one goes.
 constexpr std::size_t looked_at = 32;
 
 }  // namespace
@@ -83,10 +83,12 @@ void desk::remove_nodes(turn& t, const seat_ptr& s, spi::completion<bool> done) 
   all->done = std::move(done);
   all->left = paths.size();
   for (const auto& path : paths) {
+    going_.insert(path);
     store_.remove(path, -1, [this, all, path, generation = s->generation](int code) {
-      if (!outcome_unknown(code) || code == ZCLOSING) return all->note(code);
+      turn later(*this);
+      going_.erase(path);
+      if (!outcome_unknown(code) || code == ZCLOSING) return later.after([all, code] { all->note(code); });
       // When the connection is back. That it is gone by then is our doing: the answer was lost.
-      const turn later(*this);
       rest({path, {}, generation, [all](int then) { all->note(then == ZNONODE ? ZOK : then); }});
     });
   }
@@ -113,18 +115,29 @@ void desk::sweep(const seat_ptr& s, spi::completion<bool> done) {
   if (s->claim.kind == spi::kind::permits) places.push_back(s->path + "/leases");
   all->left = places.size();
   for (const auto& place : places) {
-    store_.children(
-        place, watching::no,
-        [this, all, place, mark = protection(s->claim.id)](int code, const std::vector<std::string>& names) {
-          for (const auto& name : names) {
-            if (!name.starts_with(mark)) continue;
-            ++all->left;
-            store_.remove(place + "/" + name, -1, [all](int removed) { all->note(removed); });
-          }
-          // That a place was read is no find.
-          all->note(code == ZOK ? ZNONODE : code);
-        });
+    list_agreed(place,
+                [this, all, place, mark = protection(s->claim.id)](int code, const std::vector<std::string>& names) {
+                  for (const auto& name : names) {
+                    if (!name.starts_with(mark)) continue;
+                    ++all->left;
+                    store_.remove(place + "/" + name, -1, [all](int removed) { all->note(removed); });
+                  }
+                  // That a place was read is no find.
+                  all->note(code == ZOK ? ZNONODE : code);
+                });
   }
+}
+
+/// A server may not have heard yet of what was agreed to before we came to it: it has when it answers to what is agreed
+/// to now.
+void desk::list_agreed(const std::string& place, session::on_names done) {
+  const auto agreement = std::make_shared<std::atomic<int>>(ZCONNECTIONLOSS);
+  store_.check({"/"}, [agreement](int code) { *agreement = agreed(code) ? ZOK : code; });
+  store_.children(place, watching::no,
+                  [agreement, done = std::move(done)](int code, std::vector<std::string> names) mutable {
+                    if (*agreement != ZOK) return done(*agreement, {});
+                    done(code, std::move(names));
+                  });
 }
 
 void desk::bury(const seat& s) {
@@ -138,7 +151,15 @@ void desk::rest(grave g) {
   schedule(engine_.now() + 50ms);
 }
 
+/// A node that was to go may have been taken into use again.
+bool desk::in_use(const std::string& path) const {
+  const auto id = owner_in(std::string_view(path).substr(path.rfind('/') + 1));
+  const auto s = id ? find(*id) : nullptr;
+  return s && (s->rising == path || owns(*s, path));
+}
+
 void desk::dig(const grave& g) {
+  if (g.id == spi::owner_id{} && in_use(g.path)) return;
   const auto removed = [this, g](int code) {
     if (!outcome_unknown(code) || code == ZCLOSING) {
       if (g.told) g.told(code);
@@ -148,53 +169,61 @@ void desk::dig(const grave& g) {
     rest(g);
   };
   if (g.id == spi::owner_id{}) return store_.remove(g.path, -1, removed);
-  store_.children(g.path, watching::no, [this, g, removed](int code, const std::vector<std::string>& names) {
+  list_agreed(g.path, [this, g, removed](int code, const std::vector<std::string>& names) {
     for (const auto& name : names)
       if (name.starts_with(protection(g.id))) store_.remove(g.path + "/" + name, -1, removed);
     if (outcome_unknown(code)) removed(code);
   });
 }
 
-/// One question per claim; of many claims, one for all.
+/// What it takes to renew some claims.
+struct desk::renewing {
+  std::vector<spi::renewal_outcome> outcomes;
+  spi::completion<std::vector<spi::renewal_outcome>> done;
+  std::atomic<std::size_t> left{1};
+  void one_done() {
+    if (--left == 0) done(std::move(outcomes));
+  }
+};
+
+/// One transaction for all; if that fails, one for each, to see which it was.
 void desk::renew(const std::vector<spi::claim>& held, spi::completion<std::vector<spi::renewal_outcome>> done) {
-  struct renewing {
-    std::vector<spi::renewal_outcome> outcomes;
-    spi::completion<std::vector<spi::renewal_outcome>> done;
-    std::atomic<std::size_t> left{1};
-    void one_done() {
-      if (--left == 0) done(std::move(outcomes));
-    }
-  };
   const auto all = std::make_shared<renewing>();
   all->outcomes.resize(held.size());
   all->done = std::move(done);
   turn t(*this);
   const auto sent = engine_.now();
-  std::vector<std::size_t> here;
+  std::vector<std::string> paths;
+  std::vector<std::pair<std::size_t, seat_ptr>> here;
   for (std::size_t i = 0; i < held.size(); ++i) {
     const auto s = find(held[i].id);
     const bool ours = s && s->now == seat::stage::held && s->generation == store_.generation();
     all->outcomes[i] = {ours ? spi::renewal::unknown : spi::renewal::lost, lasts_until(held[i], sent)};
-    if (ours) here.push_back(i);
+    if (!ours) continue;
+    here.emplace_back(i, s);
+    if (here.size() <= looked_at) paths.push_back(s->leases.empty() ? s->own_path() : s->leases.front());
   }
-  if (here.size() > looked_at) {
-    store_.exists("/", watching::no, [all, here](int code, const ::Stat&) {
-      for (const auto i : here)
-        if (!outcome_unknown(code)) all->outcomes[i].what = spi::renewal::renewed;
-      all->one_done();
-    });
-    return;
-  }
+  if (here.empty()) return t.after([all] { all->one_done(); });
+  store_.check(paths, [this, all, here = std::move(here)](int code) {
+    turn then(*this);
+    if (code != ZOK && !outcome_unknown(code)) return renew_each(then, all, here);
+    for (const auto& [i, s] : here)
+      if (code == ZOK) all->outcomes[i].what = present(s) ? spi::renewal::renewed : spi::renewal::lost;
+    then.after([all] { all->one_done(); });
+  });
+}
+
+void desk::renew_each(turn& t, const std::shared_ptr<renewing>& all,
+                      const std::vector<std::pair<std::size_t, seat_ptr>>& here) {
   all->left += here.size();
-  for (const auto i : here) {
-    const auto s = find(held[i].id);
+  for (const auto& [i, s] : here) {
     const std::string path = s->leases.empty() ? s->own_path() : s->leases.front();
-    store_.exists(path, watching::no, [this, all, i, s](int code, const ::Stat& stat) {
-      const bool ours = code == ZOK && stat.ephemeralOwner == store_.id();
+    store_.check({path}, [this, all, i = i, s = s](int code) {
       if (!outcome_unknown(code)) {
         const turn now(*this);
-        all->outcomes[i].what = ours && present(s) ? spi::renewal::renewed : spi::renewal::lost;
-        if (!ours && s->uncertain) bury(*s);
+        const bool ours = code == ZOK && present(s);
+        all->outcomes[i].what = ours ? spi::renewal::renewed : spi::renewal::lost;
+        if (!ours && (s->uncertain || s->leases.size() > 1)) bury(*s);
         if (!ours) drop(s);
       }
       all->one_done();

@@ -28,6 +28,7 @@ void desk::look_for_room(turn& t, const trip_ptr& way) {
                   {errc::rejected, "'" + s.claim.name + "' is in use as a " + std::string(to_string(other->kind)) +
                                        "; it cannot be a permit_semaphore at the same time"});
   }
+  remove_strays(s, leases_of(s), way->leases);
   const auto line = line_of(way->leases, family::lease);
   if (line.empty()) return take_leases(t, way);
   check_limit(way, leases_of(s) + "/" + line.front().name);
@@ -68,14 +69,15 @@ void desk::with_room(turn& t, const trip_ptr& way) {
     s->next = false;
     listen_to(s, s->before);
     if (!s->watched) watch_own(s);
-    schedule(engine_.now() + store_.timeout() / 4);
+    schedule(engine_.now() + pulse());
     then.after([way, when = engine_.now() + seldom] { way->done(spi::entry_result(spi::busy{when})); });
   });
 }
 
 /// One node per permit, and right behind them the guard's is given back: one round trip.
-void desk::take_leases(turn&, const trip_ptr& way) {
+void desk::take_leases(turn& t, const trip_ptr& way) {
   const seat_ptr s = way->who;
+  if (s->node.empty()) return go(t, way);  // somebody has removed it meanwhile
   struct taking {
     std::vector<int> codes;
     std::vector<std::string> paths;
@@ -88,7 +90,7 @@ void desk::take_leases(turn&, const trip_ptr& way) {
   for (std::uint32_t i = 0; i < s->claim.permits; ++i) {
     store_.create(leases_of(*s) + "/" + protection(s->claim.id) + "lease-", badge::of(engine_.who(), s->claim).text(),
                   node_mode::ephemeral_sequential, [this, all](int code, const std::string& path, const ::Stat& stat) {
-                    const turn t(*this);
+                    const turn then(*this);
                     const bool ours = code != ZOK || stat.ephemeralOwner == store_.id();
                     all->codes.push_back(ours ? code : ZSESSIONEXPIRED);
                     all->paths.push_back(path);
@@ -98,8 +100,9 @@ void desk::take_leases(turn&, const trip_ptr& way) {
   store_.remove(s->own_path(), -1, [this, way, all](int code) {
     taking seen;
     {
-      const turn t(*this);
-      all->codes.push_back(code == ZNONODE ? ZOK : code);
+      const turn then(*this);
+      // That it is gone already means that we were not the only ones who might add to the leases.
+      all->codes.push_back(code);
       seen = *all;
     }
     on_leased(way, seen.codes, std::move(seen.paths), seen.token);

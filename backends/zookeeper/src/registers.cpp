@@ -67,7 +67,7 @@ void registers::read(const change_ptr& one) {
 void registers::write(const change_ptr& one, const std::optional<std::string>& now, int version) {
   auto changed = one->apply(now);
   if (!changed) return finish(one, changed.error());
-  if (!*changed) return finish(one, {});
+  if (!*changed) return now && one->confirm == confirming::yes ? confirm(one, version) : finish(one, {});
   if (now) {
     return store_.set(one->path, **changed, version, [this, one](int code, const ::Stat&) {
       if (code == ZOK) return finish(one, {});
@@ -81,6 +81,14 @@ void registers::write(const change_ptr& one, const std::optional<std::string>& n
     if (code != ZNONODE) return finish(one, failure_of(code, "writing " + one->path));
     make_directory(store_, one->path);
     read(one);
+  });
+}
+
+void registers::confirm(const change_ptr& one, int version) {
+  store_.check(one->path, version, [this, one](int code) {
+    if (code == ZOK) return finish(one, {});
+    if (code == ZBADVERSION || code == ZNONODE) return read(one);
+    finish(one, failure_of(code, "reading " + one->path));
   });
 }
 
@@ -100,12 +108,13 @@ void registers::finish(const change_ptr& one, result<void> outcome) {
   one->done(std::move(outcome));
 }
 
-void registers::change_count(const std::string& name, spi::kind kind, watching how,
+void registers::change_count(const std::string& name, spi::kind kind, watching how, confirming confirm,
                              std::function<result<bool>(count_record&)> step,
                              detail::unique_function<void(result<void>)> done) {
   auto one = std::make_shared<change_of_record>();
   one->path = path_in(store_.where(), counts, name);
   one->how = how;
+  one->confirm = confirm;
   one->done = std::move(done);
   one->apply = [name, kind, step = std::move(step),
                 path = one->path](const std::optional<std::string>& now) -> result<std::optional<std::string>> {
@@ -154,7 +163,7 @@ void registers::count(const spi::count_request& request, spi::completion<spi::co
   refuse_locks(request.name, request.kind,
                [this, request, step, reply, done = std::move(done)](const result<void>& free) mutable {
                  if (!free) return done(free.error());
-                 change_count(request.name, request.kind, watching::no, step,
+                 change_count(request.name, request.kind, watching::no, confirming::no, step,
                               [reply, done = std::move(done)](const result<void>& outcome) mutable {
                                 if (!outcome) return done(outcome.error());
                                 done(*reply);
@@ -181,7 +190,7 @@ void registers::enter(const spi::entry_request& request, spi::completion<spi::en
     one.path = path_in(store_.where(), counts, claim.name);
     one.woken = false;
   }
-  change_count(claim.name, claim.kind, request.queue ? watching::yes : watching::no, step,
+  change_count(claim.name, claim.kind, request.queue ? watching::yes : watching::no, confirming::no, step,
                [this, id = claim.id, through, done = std::move(done)](const result<void>& outcome) mutable {
                  if (!outcome || *through) {
                    const std::lock_guard lock(mutex_);
@@ -223,7 +232,7 @@ void registers::leave(const spi::claim& ours, spi::completion<bool> done) {
     std::erase_if(record.recent, [&](const count_record::step& s) { return s.id == id; });
     return true;
   };
-  change_count(ours.name, ours.kind, watching::no, step,
+  change_count(ours.name, ours.kind, watching::no, confirming::yes, step,
                [found, done = std::move(done)](const result<void>& outcome) mutable {
                  if (!outcome) return done(outcome.error());
                  done(*found);
@@ -234,6 +243,7 @@ void registers::admit(const std::string& name, fencing_token token, spi::complet
   const auto newest = std::make_shared<std::uint64_t>(0);
   auto one = std::make_shared<change_of_record>();
   one->path = path_in(store_.where(), fences, name);
+  one->confirm = confirming::yes;
   one->apply = [newest, token,
                 path = one->path](const std::optional<std::string>& now) -> result<std::optional<std::string>> {
     std::uint64_t kept = 0;

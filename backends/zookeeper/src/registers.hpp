@@ -39,9 +39,12 @@ class registers {
  private:
   /// Changes what is there (nothing: there is no node yet). Nothing returned: it stays as it is.
   using edit = std::function<result<std::optional<std::string>>(const std::optional<std::string>&)>;
+  /// What is read may be old, where it is not written back: must a quorum say that it is not?
+  enum class confirming : std::uint8_t { no, yes };
   struct change_of_record {
     std::string path;
     watching how = watching::no;
+    confirming confirm = confirming::no;
     edit apply;
     detail::unique_function<void(result<void>)> done;
   };
@@ -55,9 +58,10 @@ class registers {
   void update(change_ptr one);
   void read(const change_ptr& one);
   void write(const change_ptr& one, const std::optional<std::string>& now, int version);
+  void confirm(const change_ptr& one, int version);
   void finish(const change_ptr& one, result<void> outcome);
   void refuse_locks(const std::string& name, spi::kind kind, detail::unique_function<void(result<void>)> done);
-  void change_count(const std::string& name, spi::kind kind, watching how,
+  void change_count(const std::string& name, spi::kind kind, watching how, confirming confirm,
                     std::function<result<bool>(count_record&)> step, detail::unique_function<void(result<void>)> done);
 
   session& store_;

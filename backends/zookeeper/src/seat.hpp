@@ -26,6 +26,7 @@ struct seat {
   stage now = stage::outside;
   std::string node;                 ///< Its name in the line; empty: it has none that we know of.
   std::vector<std::string> leases;  ///< Permits: the paths of what it holds.
+  std::string rising;               ///< Upgrading: the path of the writer's node it would have.
   bool uncertain = false;           ///< There may be nodes of it that we were not told of.
   bool watched = false;             ///< We hear when a node of it goes.
   std::uint64_t generation = 0;     ///< The session its nodes live in.
@@ -35,6 +36,7 @@ struct seat {
 
   std::string before;  ///< Queued: the path of what must go, or change, first.
   bool next = false;   ///< Queued: when that goes it is ours.
+  bool kin = false;    ///< Queued: that is a node of our own session.
   bool woken = false;  ///< Something happened while nobody watched.
   spi::completion<spi::wake> watch;
 

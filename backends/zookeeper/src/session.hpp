@@ -1,6 +1,7 @@
 #pragma once
 
 #include "settings.hpp"
+#include "tenure.hpp"
 
 #include <holdfast/backend.hpp>
 
@@ -64,6 +65,11 @@ class session {
   void get(const std::string& path, watching how, on_value done);
   void set(const std::string& path, const std::string& value, int version, on_stat done);
   void children(const std::string& path, watching how, on_names done);
+  /// Are all these nodes there? A quorum says so, in one transaction: ZNONODE if one of them is not. What is read after
+  /// the answer is no older than it.
+  void check(const std::vector<std::string>& paths, on_done done);
+  /// The same of one node, which must have that version: else ZBADVERSION.
+  void check(const std::string& path, int version, on_done done);
   /// In one transaction: makes the ephemeral node `made` and removes `gone`.
   void replace(const std::string& made, const std::string& value, const std::string& gone, on_done done);
 
@@ -74,12 +80,11 @@ class session {
   std::int64_t id() const noexcept { return id_; }
   /// As the server granted it.
   std::chrono::nanoseconds timeout() const noexcept { return timeout_.load(); }
-  /// When the newest request was sent that the server has answered: the session lasts for timeout() from then at least.
-  spi::time_point contact() const noexcept { return spi::time_point(contact_.load()); }
-  /// When the leases in it are over: a little before the server may end it, which is timeout() after contact(). For
-  /// clocks that run at different speeds, and the time it takes to tell.
-  spi::time_point end() const noexcept { return spi::time_point(end_->load()); }
-  std::shared_ptr<const std::atomic<spi::time_point::duration>> shared_end() const noexcept { return end_; }
+  /// When the newest request was sent that a quorum has agreed to.
+  spi::time_point agreement() const noexcept { return spi::time_point(agreement_.load()); }
+  /// When the leases in it are over: before the leader may end it. Moved by what a quorum agrees to, see tenure.
+  spi::time_point end() const { return tenure_.end(); }
+  tenure::shared_end shared_end() const { return tenure_.ends(); }
   std::string server() const;  ///< The one we are connected to.
 
   const settings& where() const noexcept { return where_; }
@@ -96,15 +101,23 @@ class session {
     virtual void fail(int code) = 0;
   };
 
+  /// Does the server answer a request by itself, or does it need a quorum?
+  enum class answered_by : std::uint8_t { server, quorum };
   /// Has `send` called with the handle; if that fails, `done` is told on a thread of the runtime.
   template <class Done, class Send>
-  void request(Done done, Send send);
+  void request(answered_by whom, Done done, Send send);
   void forget(question& answered) noexcept;
+  static void on_library_thread();
+  static void on_event(zhandle_t* handle, int type, int state, const char* path, void* context);
   bool start();
   void shut(zhandle_t* last) noexcept;
-  void reopen(zhandle_t* ended);
+  void reopen();
   void on_session_event(zhandle_t* from, int state);
-  void touch(spi::time_point sent) noexcept;
+  void on_connected(zhandle_t* to);
+  void on_ended(int state);
+  void on_answer(answered_by whom, spi::time_point sent, int code);
+  void look_apart();
+  void stay_in_touch();
 
   const settings where_;
   spi::runtime& engine_;
@@ -113,9 +126,11 @@ class session {
   ::ACL_vector acl_;
   std::atomic<bool> containers_;
 
-  mutable std::shared_mutex handle_mutex_;  // guards handle_: held while it is used, not while it is closed
+  std::mutex starting_mutex_;               // held while a session is opened: names of servers are looked up
+  mutable std::shared_mutex handle_mutex_;  // guards handle_: held while it is used, not while it is opened or closed
   zhandle_t* handle_ = nullptr;
 
+  static thread_local bool closing_here;
   std::mutex questions_mutex_;  // guards questions_
   std::unordered_set<question*> questions_;
 
@@ -126,14 +141,14 @@ class session {
 
   std::atomic<bool> closed_{false};
   std::atomic<bool> connected_{false};
-  std::atomic<std::uint64_t> generation_{0};
+  std::atomic<bool> ended_{false};
+  std::atomic<std::uint64_t> generation_{1};
   std::atomic<std::uint64_t> connection_{0};
   std::atomic<std::int64_t> id_{0};
   std::atomic<std::chrono::nanoseconds> timeout_{};
   std::atomic<spi::time_point::duration> contact_{};
-  // One for all sessions: what was held in an earlier one is lost before there is another.
-  const std::shared_ptr<std::atomic<spi::time_point::duration>> end_ =
-      std::make_shared<std::atomic<spi::time_point::duration>>();
+  std::atomic<spi::time_point::duration> agreement_{};
+  tenure tenure_;
 };
 
 }  // namespace holdfast::zookeeper

@@ -2,6 +2,7 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -56,6 +57,13 @@ failure failure_of(int code, std::string_view doing) {
   return {errc::rejected, "the server refused it; " + native};
 }
 
-bool outcome_unknown(int code) noexcept { return failure_of(code, {}).code == errc::unavailable; }
+bool outcome_unknown(int code) noexcept {
+  if (code == ZOK) return false;
+  return std::any_of(meanings.begin(), meanings.end(),
+                     [&](const meaning& m) { return m.native == code && m.code == errc::unavailable; });
+}
+
+// What is between ZOK and ZAPIERROR never left this machine.
+bool agreed(int code) noexcept { return code == ZOK || (code < ZAPIERROR && !outcome_unknown(code)); }
 
 }  // namespace holdfast::zookeeper

@@ -12,4 +12,8 @@ failure failure_of(int code, std::string_view doing);
 /// May the request have been carried out although there was no answer?
 bool outcome_unknown(int code) noexcept;
 
+/// Is this the answer of a quorum to a request to change something? That includes its refusal, which is a transaction
+/// too.
+bool agreed(int code) noexcept;
+
 }  // namespace holdfast::zookeeper

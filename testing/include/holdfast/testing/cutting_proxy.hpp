@@ -24,6 +24,7 @@ class cutting_proxy {
     close,  ///< Both ends see the end of the stream.
     reset,  ///< Both ends see the connection reset.
     hang,   ///< Nothing more passes, and nobody is told: a cable that was pulled.
+    stall,  ///< The same, but pass() lets everything go on.
   };
 
   /// For the server on `port` of this machine.
@@ -36,7 +37,8 @@ class cutting_proxy {
 
   /// Cuts after `bytes` more in that direction, whichever connection they are on.
   void cut_after(direction which, std::size_t bytes, manner how = manner::close);
-  void pass();                                ///< No cut; what hangs is closed.
+  void hang();                                ///< At once, as manner::hang.
+  void pass();                                ///< No cut; what hangs is closed, what stalls goes on.
   std::size_t cuts() const { return cuts_; }  ///< So far.
 
   /// Nothing passes, now and later, on the connections from the ports that `which` says yes to; until pass().
@@ -69,7 +71,7 @@ class cutting_proxy {
   std::string words_;                         // empty: nothing is kept
   std::size_t others_ = 0;
   bool armed_ = false;
-  bool hanging_ = false;
+  bool hanging_ = false;  // or stalling
   direction which_ = direction::to_server;
   manner how_ = manner::close;
   std::size_t left_ = 0;

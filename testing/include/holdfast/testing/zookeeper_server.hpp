@@ -1,5 +1,6 @@
 #pragma once
 
+#include <holdfast/testing/cutting_proxy.hpp>
 #include <holdfast/testing/server_process.hpp>
 #include <holdfast/testing/temporary_directory.hpp>
 
@@ -14,15 +15,16 @@ namespace holdfast::testing {
 /// A ZooKeeper server of one test, alone or a member of an ensemble: on free ports of this machine, in a directory of
 /// its own, gone with this object (and with the test, should that be killed). What it writes is not forced to disk.
 ///
-/// Sessions last from one second to a minute.
+/// Sessions last from two seconds to a minute: a busy machine may stand still for half of one.
 ///
 /// Thread safety: one thread at a time.
 class zookeeper_server {
  public:
   /// `settings`: further lines of its configuration. Throws std::runtime_error if it does not start.
   explicit zookeeper_server(std::vector<std::string> settings = {});
-  /// Member `id` of an ensemble, whose lines `server.N=` are in `settings`; not waited for: it needs the others.
-  zookeeper_server(std::uint16_t port, unsigned id, std::vector<std::string> settings);
+  /// Member `id` of an ensemble, whose lines `server.N=` are in `settings`; not waited for: it needs the others. It
+  /// reaches them by the `detour` (see shims/detour.cpp).
+  zookeeper_server(std::uint16_t port, unsigned id, std::vector<std::string> settings, std::string detour);
 
   std::uint16_t port() const noexcept { return port_; }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
@@ -48,16 +50,19 @@ class zookeeper_server {
   void launch();
 
   const std::vector<std::string> settings_;
+  const std::string detour_;
   temporary_directory directory_;
   std::uint16_t port_ = 0;
   unsigned id_ = 0;
   server_process process_;
 };
 
-/// Three servers.
+/// Three servers, which speak with each other through proxies: any of them can be cut off from the others, and still
+/// be reached by clients.
 class zookeeper_ensemble {
  public:
-  zookeeper_ensemble();
+  /// For how long a member goes on without hearing from the leader, in ticks (of 200 ms).
+  explicit zookeeper_ensemble(unsigned patience = 10);
 
   std::string url(std::string_view root = {}) const;
   zookeeper_server& operator[](std::size_t i) const { return *members_[i]; }
@@ -65,7 +70,21 @@ class zookeeper_ensemble {
   zookeeper_server& leader() const;    ///< Waits for one.
   zookeeper_server& follower() const;  ///< One of them.
 
+  /// Nothing passes between it and the others any more, and nobody is told.
+  void isolate(const zookeeper_server& member);
+  void reunite();
+
  private:
+  /// The way from one member to a port of another.
+  struct link {
+    std::size_t from;
+    std::size_t to;
+    std::unique_ptr<cutting_proxy> proxy;
+  };
+  bool launch(unsigned patience);
+  std::string way(std::size_t from, std::size_t to, std::uint16_t port);
+
+  std::vector<link> links_;
   std::vector<std::unique_ptr<zookeeper_server>> members_;
 };
 
