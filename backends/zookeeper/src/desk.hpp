@@ -75,11 +75,14 @@ class desk {
   void send_lists(const trip_ptr& way);
   void make_parents(const std::string& path);
   void clear_then_go(const trip_ptr& way);
-  void on_line(const trip_ptr& way, int code, const std::vector<std::string>& names);
+  session::on_names note(const trip_ptr& way, trip::listing trip::* into);
+  void on_line(const trip_ptr& way);
+  bool was_read(turn& t, const trip_ptr& way);
   bool was_created(turn& t, const trip_ptr& way);
   void again(turn& t, const trip_ptr& way);
   void remove_strays(const seat& s, const std::string& place, const std::vector<std::string>& names);
-  void rule_out_permits(turn& t, const trip_ptr& way);
+  void rule_out_permits(const trip_ptr& way);
+  void on_permits_read(const trip_ptr& way);
   void grant(turn& t, const trip_ptr& way);
   void wait_in_line(turn& t, const trip_ptr& way, const verdict& found);
   void refuse(turn& t, const trip_ptr& way, failure why);

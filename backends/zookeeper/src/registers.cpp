@@ -141,7 +141,8 @@ void registers::change_count(const std::string& name, spi::kind kind, watching h
 void registers::refuse_locks(const std::string& name, spi::kind kind,
                              detail::unique_function<void(result<void>)> done) {
   store_.children(path_of(store_.where().root, name), watching::no,
-                  [name, kind, done = std::move(done)](int, const std::vector<std::string>& names) mutable {
+                  [name, kind, done = std::move(done)](int code, const std::vector<std::string>& names) mutable {
+                    if (code != ZOK && code != ZNONODE) return done(failure_of(code, "reading '" + name + "'"));
                     for (const auto& child : names)
                       if (const auto other = contender::parse(child))
                         return done(other_kind(name, kind, to_string(other->kind)));
