@@ -132,6 +132,11 @@ class desk {
                   const std::vector<std::pair<std::size_t, seat_ptr>>& here);
 
   // Changing sides: desk_convert.cpp.
+  void change_side(const seat_ptr& s, spi::access to, spi::completion<bool> done);
+  void confirm_side(const seat_ptr& s, spi::access to, spi::completion<bool> done);
+  void turn_round(turn& t, const seat_ptr& s);
+  static bool may_have_turned(const seat& s);
+  void look_on_other_side(const seat_ptr& s);
   void downgrade(const seat_ptr& s, spi::completion<bool> done);
   void upgrade(const seat_ptr& s, spi::completion<bool> done);
   void on_upgrade_seen(const seat_ptr& s, const std::string& writer, int made, int code,

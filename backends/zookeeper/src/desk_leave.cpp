@@ -221,6 +221,11 @@ void desk::renew_each(turn& t, const std::shared_ptr<renewing>& all,
     store_.check({path}, [this, all, i = i, s = s](int code) {
       if (!outcome_unknown(code)) {
         const turn now(*this);
+        // The next renewal tells.
+        if (code == ZNONODE && present(s) && may_have_turned(*s)) {
+          look_on_other_side(s);
+          return all->one_done();
+        }
         const bool ours = code == ZOK && present(s);
         all->outcomes[i].what = ours ? spi::renewal::renewed : spi::renewal::lost;
         if (!ours && (s->uncertain || s->leases.size() > 1)) bury(*s);
