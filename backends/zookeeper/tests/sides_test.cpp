@@ -25,11 +25,12 @@ class zookeeper_sides : public ::testing::Test {
     shared_mutex m(connect("zk://127.0.0.1:" + std::to_string(proxy_.port()), {.ttl = 60s, .request_timeout = 500ms}),
                    "m");
     lease held = m.acquire();
-    // Nothing else is to be answered soon: it is watched already.
+    // Nothing else is to be answered soon: it is watched already, and we were told.
     EXPECT_TRUE(eventually([&] { return server_.ask("wchp").find("__WRIT__") != std::string::npos; }));
+    EXPECT_TRUE(eventually([&] { return succeeded(held.renew()); }));
     proxy_.cut_after(direction::to_client, 0, manner::hang);
     EXPECT_FALSE(held.downgrade());
-    EXPECT_TRUE(is_reader());
+    EXPECT_TRUE(eventually([&] { return is_reader(); }));
     return held;
   }
   bool is_reader() const {
