@@ -75,11 +75,14 @@ class desk {
   void send_lists(const trip_ptr& way);
   void make_parents(const std::string& path);
   void clear_then_go(const trip_ptr& way);
-  void on_line(const trip_ptr& way, int code, const std::vector<std::string>& names);
+  session::on_names note(const trip_ptr& way, trip::listing trip::* into);
+  void on_line(const trip_ptr& way);
+  bool was_read(turn& t, const trip_ptr& way);
   bool was_created(turn& t, const trip_ptr& way);
   void again(turn& t, const trip_ptr& way);
   void remove_strays(const seat& s, const std::string& place, const std::vector<std::string>& names);
-  void rule_out_permits(turn& t, const trip_ptr& way);
+  void rule_out_permits(const trip_ptr& way);
+  void on_permits_read(const trip_ptr& way);
   void grant(turn& t, const trip_ptr& way);
   void wait_in_line(turn& t, const trip_ptr& way, const verdict& found);
   void refuse(turn& t, const trip_ptr& way, failure why);
@@ -129,6 +132,11 @@ class desk {
                   const std::vector<std::pair<std::size_t, seat_ptr>>& here);
 
   // Changing sides: desk_convert.cpp.
+  void change_side(const seat_ptr& s, spi::access to, spi::completion<bool> done);
+  void confirm_side(const seat_ptr& s, spi::access to, spi::completion<bool> done);
+  void turn_round(turn& t, const seat_ptr& s);
+  static bool may_have_turned(const seat& s);
+  void look_on_other_side(const seat_ptr& s);
   void downgrade(const seat_ptr& s, spi::completion<bool> done);
   void upgrade(const seat_ptr& s, spi::completion<bool> done);
   void on_upgrade_seen(const seat_ptr& s, const std::string& writer, int made, int code,

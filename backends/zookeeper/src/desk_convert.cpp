@@ -26,9 +26,54 @@ void desk::convert(const spi::claim& held, spi::access to, spi::completion<bool>
   const auto s = find(held.id);
   if (!s || s->now != seat::stage::held || s->generation != store_.generation() || s->node.empty())
     return t.after([done = std::move(done)]() mutable { done(not_ours); });
-  if (contender::parse(s->node)->access == to) return t.after([done = std::move(done)]() mutable { done(true); });
+  if (contender::parse(s->node)->access != to) return change_side(s, to, std::move(done));
+  if (s->uncertain) return confirm_side(s, to, std::move(done));
+  t.after([done = std::move(done)]() mutable { done(true); });
+}
+
+void desk::change_side(const seat_ptr& s, spi::access to, spi::completion<bool> done) {
   if (to == spi::access::shared) return downgrade(s, std::move(done));
   upgrade(s, std::move(done));
+}
+
+/// An answer was lost: is the node that we know of the one there is?
+void desk::confirm_side(const seat_ptr& s, spi::access to, spi::completion<bool> done) {
+  store_.check({s->own_path()}, [this, s, to, node = s->node, done = std::move(done)](int code) mutable {
+    turn t(*this);
+    if (!present(s)) return t.after([done = std::move(done)]() mutable { done(not_ours); });
+    if (s->node != node) code = ZCONNECTIONLOSS;  // it has changed meanwhile: to be asked again
+    if (code == ZOK) return t.after([done = std::move(done)]() mutable { done(true); });
+    if (code != ZNONODE) {
+      const auto why = failure_of(code, "looking for '" + s->claim.name + "'");
+      return t.after([done = std::move(done), why]() mutable { done(why); });
+    }
+    turn_round(t, s);
+    change_side(s, to, std::move(done));
+  });
+}
+
+void desk::turn_round(turn& t, const seat_ptr& s) {
+  const std::string other = other_side(s->node);
+  unlisten(*s, s->own_path());
+  rename(t, s, other, contender::parse(other)->access);
+}
+
+/// Of a reader or writer whose change of sides was never answered.
+bool desk::may_have_turned(const seat& s) {
+  return s.uncertain && s.claim.kind == spi::kind::shared_mutex && s.now == seat::stage::held && !s.node.empty();
+}
+
+/// The node that we know of is gone: because it was changed for the other?
+void desk::look_on_other_side(const seat_ptr& s) {
+  store_.exists(s->line + "/" + other_side(s->node), watching::no,
+                [this, s, node = s->node](int code, const ::Stat& stat) {
+                  turn t(*this);
+                  if (!present(s) || s->node != node) return;
+                  if (outcome_unknown(code)) return unwatched_.push_back(s);
+                  if (code == ZOK && stat.ephemeralOwner == store_.id()) return turn_round(t, s);
+                  bury(*s);
+                  lose(t, s, loss::taken);
+                });
 }
 
 void desk::rename(turn&, const seat_ptr& s, const std::string& node, spi::access to) {

@@ -105,22 +105,30 @@ void desk::send_create(const trip_ptr& way) {
                 });
 }
 
+/// Locked: what could not be sent is answered on another thread.
+session::on_names desk::note(const trip_ptr& way, trip::listing trip::* into) {
+  return [this, way, into](int code, std::vector<std::string> names) {
+    const turn t(*this);
+    (*way).*into = {code, std::move(names)};
+  };
+}
+
+/// The line first, and the leases last: whoever was before us in the line had made theirs before leaving it, and so
+/// they are counted.
 void desk::send_lists(const trip_ptr& way) {
   const seat& s = *way->who;
-  if (s.claim.kind == spi::kind::permits) {
-    // Locked: what could not be sent is answered on another thread.
-    store_.children(s.path, watching::no, [this, way](int, std::vector<std::string> names) {
-      const turn t(*this);
-      way->above = std::move(names);
-    });
-    store_.children(leases_of(s), watching::no, [this, way](int code, std::vector<std::string> names) {
-      const turn t(*this);
-      way->leases_code = code;
-      way->leases = std::move(names);
-    });
+  const bool permits = s.claim.kind == spi::kind::permits;
+  if (permits) {
+    way->line = way->above = {ZCONNECTIONLOSS, {}};  // until we are told
+    store_.children(s.line, watching::no, note(way, &trip::line));
+    store_.children(s.path, watching::no, note(way, &trip::above));
   }
-  store_.children(s.line, watching::no,
-                  [this, way](int code, const std::vector<std::string>& names) { on_line(way, code, names); });
+  auto last = note(way, permits ? &trip::leases : &trip::line);
+  store_.children(permits ? leases_of(s) : s.line, watching::no,
+                  [this, way, last = std::move(last)](int code, std::vector<std::string> names) mutable {
+                    last(code, std::move(names));
+                    on_line(way);
+                  });
 }
 
 /// From the top, whatever is there already: which of them are missing is not worth a question.
@@ -169,14 +177,24 @@ bool desk::was_created(turn& t, const trip_ptr& way) {
   return false;
 }
 
-void desk::on_line(const trip_ptr& way, int code, const std::vector<std::string>& names) {
+/// False: what is there cannot be told, and the way ends here. Of a list that could not be read nothing follows.
+bool desk::was_read(turn& t, const trip_ptr& way) {
+  for (const auto* list : {&way->line, &way->above, &way->leases}) {
+    if (list->code == ZOK || list->code == ZNONODE) continue;
+    const auto why = failure_of(list->code, "reading the line");
+    if (!outcome_unknown(list->code)) return refuse(t, way, why), false;
+    return t.after([way, why] { way->done(why); }), false;
+  }
+  return true;
+}
+
+void desk::on_line(const trip_ptr& way) {
   turn t(*this);
   const seat_ptr s = way->who;
   if (s->attempt != way->attempt || !present(s)) return again(t, way);
-  if (!was_created(t, way)) return;
-  if (outcome_unknown(code)) return t.after([way, code] { way->done(failure_of(code, "reading the line")); });
-  if (code != ZOK && code != ZNONODE) return refuse(t, way, failure_of(code, "reading the line"));
-  const verdict found = code == ZOK ? judge(names, s->node) : verdict{};
+  if (!was_created(t, way) || !was_read(t, way)) return;
+  const auto& names = way->line.names;
+  const verdict found = way->line.code == ZOK ? judge(names, s->node) : verdict{};
   if (found.nearly_overflown && !std::exchange(warned_of_overflow_, true))
     engine_.log(log_level::warning, "'" + s->claim.name + "': the sequence numbers of " + s->line + " run out soon");
   switch (found.what) {
@@ -194,7 +212,7 @@ void desk::on_line(const trip_ptr& way, int code, const std::vector<std::string>
   }
   remove_strays(*s, s->line, names);
   if (s->claim.kind == spi::kind::permits) return look_for_room(t, way);
-  if (std::find(names.begin(), names.end(), "leases") != names.end()) return rule_out_permits(t, way);
+  if (std::find(names.begin(), names.end(), "leases") != names.end()) return rule_out_permits(way);
   grant(t, way);
 }
 
@@ -206,27 +224,33 @@ void desk::remove_strays(const seat& s, const std::string& place, const std::vec
 }
 
 /// There is, or was, a semaphore of this name: is anybody in it?
-void desk::rule_out_permits(turn&, const trip_ptr& way) {
+void desk::rule_out_permits(const trip_ptr& way) {
   const seat& s = *way->who;
-  const auto note = [this, way](int, std::vector<std::string> names) {
-    const turn t(*this);
-    way->leases.insert(way->leases.end(), names.begin(), names.end());
-  };
-  way->leases.clear();
-  store_.children(s.path + "/locks", watching::no, note);
-  store_.children(leases_of(s), watching::no, [this, way](int, const std::vector<std::string>& names) {
-    turn t(*this);
-    if (way->who->attempt != way->attempt || !present(way->who)) return again(t, way);
-    way->leases.insert(way->leases.end(), names.begin(), names.end());
-    const bool used = std::any_of(way->leases.begin(), way->leases.end(),
-                                  [](const std::string& n) { return contender::parse(n).has_value(); });
-    if (used) return refuse(t, way, other_kind(*way->who, to_string(spi::kind::permits)));
-    grant(t, way);
-  });
+  way->above = {ZCONNECTIONLOSS, {}};  // until we are told
+  store_.children(s.path + "/locks", watching::no, note(way, &trip::above));
+  auto last = note(way, &trip::leases);
+  store_.children(leases_of(s), watching::no,
+                  [this, way, last = std::move(last)](int code, std::vector<std::string> names) mutable {
+                    last(code, std::move(names));
+                    on_permits_read(way);
+                  });
 }
 
-/// Counted from just before the request was sent: the server has counted the session's time afresh after that. A fixed
-/// ttl may be longer than that time: then the session's end is the lease's too.
+void desk::on_permits_read(const trip_ptr& way) {
+  turn t(*this);
+  if (way->who->attempt != way->attempt || !present(way->who)) return again(t, way);
+  if (!was_read(t, way)) return;
+  const auto used = [](const trip::listing& list) {
+    return std::any_of(list.names.begin(), list.names.end(),
+                       [](const std::string& n) { return contender::parse(n).has_value(); });
+  };
+  if (used(way->above) || used(way->leases))
+    return refuse(t, way, other_kind(*way->who, to_string(spi::kind::permits)));
+  grant(t, way);
+}
+
+/// Counted from just before the request was sent. That is the claim's time alone: the session's end, which tenure knows,
+/// is the lease's too, and may come before.
 spi::time_point desk::lasts_until(const spi::claim& c, spi::time_point sent) const {
   const bool renewed = c.ttl == engine_.options().ttl;
   return sent + (renewed ? std::min<std::chrono::nanoseconds>(c.ttl, store_.timeout()) : c.ttl);

@@ -76,6 +76,7 @@ void desk::on_own_change(turn& t, const seat_ptr& s, change what) {
   if (what == change::written) return watch_own(s);
   if (what != change::removed) return;
   if (s->now == seat::stage::held) {
+    if (may_have_turned(*s)) return look_on_other_side(s);
     // One permit of several is gone, and with it the claim: the others go too, and whatever else there may be.
     if (s->leases.size() > 1 || s->uncertain) bury(*s);
     return lose(t, s, loss::taken);

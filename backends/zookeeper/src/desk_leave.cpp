@@ -170,9 +170,14 @@ void desk::dig(const grave& g) {
   };
   if (g.id == spi::owner_id{}) return store_.remove(g.path, -1, removed);
   list_agreed(g.path, [this, g, removed](int code, const std::vector<std::string>& names) {
+    if (outcome_unknown(code)) return removed(code);
+    const turn t(*this);
+    // The claim has come back, and a node of it is in use, or may be once its making is answered.
+    const auto s = find(g.id);
+    if (s && s->uncertain && s->node.empty()) return rest(g);
     for (const auto& name : names)
-      if (name.starts_with(protection(g.id))) store_.remove(g.path + "/" + name, -1, removed);
-    if (outcome_unknown(code)) removed(code);
+      if (name.starts_with(protection(g.id)) && !in_use(g.path + "/" + name))
+        store_.remove(g.path + "/" + name, -1, removed);
   });
 }
 
@@ -218,13 +223,18 @@ void desk::renew_each(turn& t, const std::shared_ptr<renewing>& all,
   all->left += here.size();
   for (const auto& [i, s] : here) {
     const std::string path = s->leases.empty() ? s->own_path() : s->leases.front();
-    store_.check({path}, [this, all, i = i, s = s](int code) {
+    store_.check({path}, [this, all, i = i, s = s, path](int code) {
       if (!outcome_unknown(code)) {
         const turn now(*this);
         const bool ours = code == ZOK && present(s);
-        all->outcomes[i].what = ours ? spi::renewal::renewed : spi::renewal::lost;
-        if (!ours && (s->uncertain || s->leases.size() > 1)) bury(*s);
-        if (!ours) drop(s);
+        if (code == ZNONODE && present(s) && may_have_turned(*s)) {
+          // The next renewal tells.
+          if (owns(*s, path)) look_on_other_side(s);
+        } else {
+          all->outcomes[i].what = ours ? spi::renewal::renewed : spi::renewal::lost;
+          if (!ours && (s->uncertain || s->leases.size() > 1)) bury(*s);
+          if (!ours) drop(s);
+        }
       }
       all->one_done();
     });

@@ -21,15 +21,15 @@ std::string leases_of(const seat& s) { return s.path + "/leases"; }
 
 void desk::look_for_room(turn& t, const trip_ptr& way) {
   const seat& s = *way->who;
-  for (const auto& name : way->above) {
+  for (const auto& name : way->above.names) {
     const auto other = contender::parse(name);
     if (!other) continue;
     return refuse(t, way,
                   {errc::rejected, "'" + s.claim.name + "' is in use as a " + std::string(to_string(other->kind)) +
                                        "; it cannot be a permit_semaphore at the same time"});
   }
-  remove_strays(s, leases_of(s), way->leases);
-  const auto line = line_of(way->leases, family::lease);
+  remove_strays(s, leases_of(s), way->leases.names);
+  const auto line = line_of(way->leases.names, family::lease);
   if (line.empty()) return take_leases(t, way);
   check_limit(way, leases_of(s) + "/" + line.front().name);
 }
@@ -56,13 +56,14 @@ void desk::with_room(turn& t, const trip_ptr& way) {
   const auto fits = [s](const std::vector<std::string>& leases) {
     return line_of(leases, family::lease).size() + s->claim.permits <= s->claim.limit;
   };
-  if (fits(way->leases)) return take_leases(t, way);
+  if (fits(way->leases.names)) return take_leases(t, way);
   if (!way->queue) return turn_away(t, way);
   // Read again with a watch: one may have gone since.
   store_.children(leases_of(*s), watching::yes, [this, way, s, fits](int code, const std::vector<std::string>& names) {
     turn then(*this);
     if (s->attempt != way->attempt || !present(s)) return again(then, way);
     if (outcome_unknown(code)) return then.after([way, code] { way->done(failure_of(code, "reading the leases")); });
+    if (code != ZOK && code != ZNONODE) return refuse(then, way, failure_of(code, "reading the leases"));
     if (fits(names)) return take_leases(then, way);
     s->now = seat::stage::queued;
     wait_for(*s, leases_of(*s));
@@ -86,7 +87,7 @@ void desk::take_leases(turn& t, const trip_ptr& way) {
   const auto all = std::make_shared<taking>();
   s->uncertain = true;
   way->sent = engine_.now();
-  if (way->leases_code == ZNONODE) make_parents(leases_of(*s));
+  if (way->leases.code == ZNONODE) make_parents(leases_of(*s));
   for (std::uint32_t i = 0; i < s->claim.permits; ++i) {
     store_.create(leases_of(*s) + "/" + protection(s->claim.id) + "lease-", badge::of(engine_.who(), s->claim).text(),
                   node_mode::ephemeral_sequential, [this, all](int code, const std::string& path, const ::Stat& stat) {

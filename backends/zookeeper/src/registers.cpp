@@ -67,7 +67,10 @@ void registers::read(const change_ptr& one) {
 void registers::write(const change_ptr& one, const std::optional<std::string>& now, int version) {
   auto changed = one->apply(now);
   if (!changed) return finish(one, changed.error());
-  if (!*changed) return now && one->confirm == confirming::yes ? confirm(one, version) : finish(one, {});
+  if (!*changed) {
+    if (one->confirm == confirming::no) return finish(one, {});
+    return now ? confirm(one, version) : confirm_absence(one);
+  }
   if (now) {
     return store_.set(one->path, **changed, version, [this, one](int code, const ::Stat&) {
       if (code == ZOK) return finish(one, {});
@@ -89,6 +92,18 @@ void registers::confirm(const change_ptr& one, int version) {
     if (code == ZOK) return finish(one, {});
     if (code == ZBADVERSION || code == ZNONODE) return read(one);
     finish(one, failure_of(code, "reading " + one->path));
+  });
+}
+
+/// A server that is cut off may not have heard of it: what it says after a quorum has answered is no older than that.
+void registers::confirm_absence(const change_ptr& one) {
+  store_.check({"/"}, [this, one](int code) {
+    if (!agreed(code)) return finish(one, failure_of(code, "reading " + one->path));
+    store_.exists(one->path, watching::no, [this, one](int seen, const ::Stat&) {
+      if (seen == ZNONODE) return finish(one, {});
+      if (seen == ZOK) return read(one);
+      finish(one, failure_of(seen, "reading " + one->path));
+    });
   });
 }
 
@@ -137,11 +152,17 @@ void registers::change_count(const std::string& name, spi::kind kind, watching h
   update(std::move(one));
 }
 
+/// A permit is taken by writing; a latch lets through by what was read alone.
+registers::confirming registers::confirmed(spi::kind kind) noexcept {
+  return kind == spi::kind::latch ? confirming::yes : confirming::no;
+}
+
 /// A name that is in use as a lock is no number.
 void registers::refuse_locks(const std::string& name, spi::kind kind,
                              detail::unique_function<void(result<void>)> done) {
   store_.children(path_of(store_.where().root, name), watching::no,
-                  [name, kind, done = std::move(done)](int, const std::vector<std::string>& names) mutable {
+                  [name, kind, done = std::move(done)](int code, const std::vector<std::string>& names) mutable {
+                    if (code != ZOK && code != ZNONODE) return done(failure_of(code, "reading '" + name + "'"));
                     for (const auto& child : names)
                       if (const auto other = contender::parse(child))
                         return done(other_kind(name, kind, to_string(other->kind)));
@@ -163,7 +184,7 @@ void registers::count(const spi::count_request& request, spi::completion<spi::co
   refuse_locks(request.name, request.kind,
                [this, request, step, reply, done = std::move(done)](const result<void>& free) mutable {
                  if (!free) return done(free.error());
-                 change_count(request.name, request.kind, watching::no, confirming::no, step,
+                 change_count(request.name, request.kind, watching::no, confirmed(request.kind), step,
                               [reply, done = std::move(done)](const result<void>& outcome) mutable {
                                 if (!outcome) return done(outcome.error());
                                 done(*reply);
@@ -190,12 +211,9 @@ void registers::enter(const spi::entry_request& request, spi::completion<spi::en
     one.path = path_in(store_.where(), counts, claim.name);
     one.woken = false;
   }
-  change_count(claim.name, claim.kind, request.queue ? watching::yes : watching::no, confirming::no, step,
+  change_count(claim.name, claim.kind, request.queue ? watching::yes : watching::no, confirmed(claim.kind), step,
                [this, id = claim.id, through, done = std::move(done)](const result<void>& outcome) mutable {
-                 if (!outcome || *through) {
-                   const std::lock_guard lock(mutex_);
-                   waiters_.erase(id);
-                 }
+                 if (!outcome || *through) end_wait(id);
                  if (!outcome) return done(outcome.error());
                  if (*through) return done(spi::entry_result(spi::granted{}));
                  done(spi::entry_result(spi::busy{engine_.now() + seldom}));
@@ -214,14 +232,19 @@ void registers::watch(const spi::claim& queued, spi::completion<spi::wake> done)
   done(spi::wake(spi::look_again{}));
 }
 
-/// Whoever leaves after a grant did not want it any more: a wait that was cancelled at that moment.
-void registers::leave(const spi::claim& ours, spi::completion<bool> done) {
+/// Whoever watches is told: nobody else would.
+void registers::end_wait(const spi::owner_id& id) {
   spi::completion<spi::wake> ended;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = waiters_.extract(ours.id)) ended = std::move(found.mapped().watch);
+    if (const auto found = waiters_.extract(id)) ended = std::move(found.mapped().watch);
   }
   if (ended) ended(spi::wake(spi::look_again{}));
+}
+
+/// Whoever leaves after a grant did not want it any more: a wait that was cancelled at that moment.
+void registers::leave(const spi::claim& ours, spi::completion<bool> done) {
+  end_wait(ours.id);
   if (ours.kind == spi::kind::latch) return done(true);
   const auto found = std::make_shared<bool>(false);
   const auto step = [id = ours.id, found](count_record& record) -> result<bool> {

@@ -55,10 +55,13 @@ class registers {
     spi::completion<spi::wake> watch;
   };
 
+  static confirming confirmed(spi::kind kind) noexcept;
   void update(change_ptr one);
   void read(const change_ptr& one);
   void write(const change_ptr& one, const std::optional<std::string>& now, int version);
   void confirm(const change_ptr& one, int version);
+  void confirm_absence(const change_ptr& one);
+  void end_wait(const spi::owner_id& id);
   void finish(const change_ptr& one, result<void> outcome);
   void refuse_locks(const std::string& name, spi::kind kind, detail::unique_function<void(result<void>)> done);
   void change_count(const std::string& name, spi::kind kind, watching how, confirming confirm,

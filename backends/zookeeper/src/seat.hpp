@@ -53,10 +53,16 @@ struct trip {
 
   spi::time_point sent;
   bool creating = false;
-  int created = 0;                 ///< The code of that.
-  std::vector<std::string> above;  ///< Permits: the children of the name's node.
-  int leases_code = 0;
-  std::vector<std::string> leases;
+  int created = 0;  ///< The code of that.
+
+  /// The children of a node, or why they were not told.
+  struct listing {
+    int code = 0;
+    std::vector<std::string> names;
+  };
+  listing line;
+  listing above;   ///< Permits: those of the name's node. Others: who is in line for permits of the name.
+  listing leases;  ///< The permits in use.
 };
 
 }  // namespace holdfast::zookeeper

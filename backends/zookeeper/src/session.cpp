@@ -165,6 +165,8 @@ void session::on_session_event(zhandle_t* from, int state) {
 
 void session::on_connected(zhandle_t* to) {
   timeout_ = std::chrono::milliseconds(zoo_recv_timeout(to));
+  // Told late, of a connection that is gone again.
+  if (zoo_state(to) != ZOO_CONNECTED_STATE) tenure_.forget_apart();
   tenure_.connected(timeout_);
   id_ = zoo_client_id(to)->client_id;
   ++connection_;
@@ -196,7 +198,6 @@ void session::on_ended(int state) {
 
 void session::on_answer(answered_by whom, spi::time_point sent, int code) {
   if (outcome_unknown(code)) return;
-  raise(contact_, sent);
   const auto now = engine_.now();
   if (whom != answered_by::quorum || !agreed(code)) return tenure_.heard(sent, now);
   tenure_.committed(sent, now);
@@ -211,14 +212,16 @@ void session::look_apart() {
   if (state == ZOO_CONNECTING_STATE || state == ZOO_NOTCONNECTED_STATE) tenure_.apart(now);
 }
 
-/// Of a session that is not in use, too, the end must be known: what is asked for next is granted by it.
+/// Of a session that is not in use, too, the end must be known: what is asked for next is granted by it. And if no
+/// quorum answers, that must be known of the time in which a server answers alone.
 void session::stay_in_touch() {
   if (closed_) return;
-  const auto pause = timeout() / 8;
+  // Often: what a quorum last agreed to is what leases last from, and that is well back already (see tenure).
+  const auto pause = timeout() / 16;
   if (!connected_) {
     look_apart();
-  } else if (engine_.now() - spi::time_point(contact_.load()) >= pause) {
-    exists("/", watching::no, [](int, const ::Stat&) {});
+  } else if (engine_.now() - agreement() >= pause) {
+    check({"/"}, [](int) {});
   }
   engine_.at(engine_.now() + pause, [this] { stay_in_touch(); });
 }

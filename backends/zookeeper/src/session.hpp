@@ -146,7 +146,6 @@ class session {
   std::atomic<std::uint64_t> connection_{0};
   std::atomic<std::int64_t> id_{0};
   std::atomic<std::chrono::nanoseconds> timeout_{};
-  std::atomic<spi::time_point::duration> contact_{};
   std::atomic<spi::time_point::duration> agreement_{};
   tenure tenure_;
 };

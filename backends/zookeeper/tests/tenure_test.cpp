@@ -41,22 +41,60 @@ TEST_F(tenure_of_a_session, is_not_moved_by_what_a_server_answers_alone) {
   expect_from(0s);
 }
 
-TEST_F(tenure_of_a_session, is_moved_by_a_write_to_what_the_leader_must_have_heard_of_before_it) {
+TEST_F(tenure_of_a_session, is_moved_by_two_writes_to_what_the_leader_must_have_heard_of_before_them) {
   write(1s);
   read(5s);
+  write(8s);
+  expect_from(0s);
   read(12s);
-  write(15s);  // The last that was answered ten seconds before it was sent at 1 s.
+  write(20s);  // The read was answered fourteen seconds before: there may have been no ping.
   expect_from(1s);
-  write(16s);
+  write(21s);
   expect_from(5s);
   write(30s);
-  expect_from(16s);
+  expect_from(12s);
+}
+
+TEST_F(tenure_of_a_session, is_not_moved_by_the_first_write_after_reads) {
+  write(1s);
+  for (auto at = 2s; at < 40s; at += 2s) read(at);
+  write(40s);  // A leader that goes on after a long pause commits this, and then ends the session.
+  expect_from(0s);
+  write(42s);
+  expect_from(26s);
+}
+
+TEST_F(tenure_of_a_session, is_not_moved_by_writes_that_are_under_way_together) {
+  write(1s);
+  for (auto at = 2s; at < 40s; at += 2s) read(at);
+  t.committed(start + 40s, start + 42s);
+  t.committed(start + 41s, start + 43s);
+  expect_from(0s);
+  write(42s);
+  expect_from(26s);
+}
+
+TEST_F(tenure_of_a_session, is_not_moved_to_what_was_answered_while_a_write_took_long) {
+  write(1s);
+  write(3s);
+  for (auto at = 5s; at < 30s; at += 2s) read(at);
+  t.committed(start + 24s, start + 30s);
+  write(31s);
+  write(40s);
+  expect_from(3s);
+  write(46s);  // Its own answer counts from when it came.
+  expect_from(24s);
+}
+
+TEST_F(tenure_of_a_session, is_moved_by_writes_that_all_take_long) {
+  for (auto at = 0s; at < 60s; at += 8s) t.committed(start + at, start + at + 8s);
+  expect_from(32s);
 }
 
 TEST_F(tenure_of_a_session, is_not_moved_by_a_write_after_a_silence) {
   write(1s);
   write(35s);
-  expect_from(1s);
+  expect_from(0s);
 }
 
 TEST_F(tenure_of_a_session, counts_a_new_connection_from_the_last_answer_over_the_old_one) {
@@ -69,11 +107,22 @@ TEST_F(tenure_of_a_session, counts_a_new_connection_from_the_last_answer_over_th
 
 TEST_F(tenure_of_a_session, counts_a_new_connection_from_when_it_had_not_been_asked_for) {
   write(1s);
+  t.apart(start + 25s);
   t.apart(start + 30s);
   expect_from(0s);
   t.connected(timeout);
   write(33s);
-  expect_from(30s);
+  expect_from(25s);
+}
+
+TEST_F(tenure_of_a_session, does_not_count_a_look_at_another_connection_than_the_one_that_is_told_of) {
+  write(1s);
+  t.apart(start + 25s);
+  t.apart(start + 30s);
+  t.forget_apart();
+  t.connected(timeout);
+  write(33s);
+  expect_from(1s);
 }
 
 TEST_F(tenure_of_a_session, ends_with_it_whatever_becomes_of_the_next) {
