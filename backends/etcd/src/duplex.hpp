@@ -56,6 +56,11 @@ class duplex : public std::enable_shared_from_this<duplex<Request, Reply>> {
     const std::lock_guard lock(mutex_);
     if (run_ && run_->which == which) cut_off(*run_);
   }
+  /// The same, if it is with that member.
+  void cut_member(std::size_t index) {
+    const std::lock_guard lock(mutex_);
+    if (run_ && run_->asked == index) cut_off(*run_);
+  }
   /// Ends it if it was opened with another login than there is now: the server goes by the one it was opened with.
   /// False: it was not.
   bool drop_old_login() {

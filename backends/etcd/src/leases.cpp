@@ -68,7 +68,7 @@ void leases::ask(std::chrono::nanoseconds ttl, spi::caller from, spi::completion
               const auto granted = std::chrono::seconds(reply->ttl());
               {
                 const std::lock_guard lock(self->mutex_);
-                self->terms_[reply->id()] = {granted, sent + granted, true};
+                self->terms_[reply->id()] = {granted, sent + granted, reply->header().raft_term(), true};
               }
               self->schedule(reply->id(), granted / 3);
               done(reply->id());
@@ -113,9 +113,12 @@ void leases::beat(id lease, spi::completion<spi::time_point> done) {
     {
       const std::lock_guard lock(self->mutex_);
       const auto found = self->terms_.find(lease);
-      if (found != self->terms_.end()) found->second.ends = std::max(found->second.ends, **outcome);
+      if (found != self->terms_.end()) {
+        found->second.ends = std::max(found->second.ends, (*outcome)->ends);
+        found->second.raft_term = (*outcome)->raft_term;
+      }
     }
-    done(**outcome);
+    done((*outcome)->ends);
   });
 }
 
@@ -123,6 +126,12 @@ spi::time_point leases::ends(id lease) const {
   const std::lock_guard lock(mutex_);
   const auto found = terms_.find(lease);
   return found == terms_.end() ? spi::time_point::min() : found->second.ends;
+}
+
+bool leases::confirmed(id lease) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = terms_.find(lease);
+  return found != terms_.end() && found->second.raft_term >= wire_.raft_term();
 }
 
 void leases::gone(id lease) {

@@ -30,6 +30,9 @@ class leases : public std::enable_shared_from_this<leases> {
   /// When the present term ends, counted from the last question that was answered.
   spi::time_point ends(id lease) const;
 
+  /// Nobody has led the cluster since that answer but who gave it. If not, the new leader may know of an earlier end.
+  bool confirmed(id lease) const;
+
   /// Somebody else was told that it is gone.
   void gone(id lease);
   /// Not needed any more: it is revoked, sooner or later.
@@ -43,6 +46,7 @@ class leases : public std::enable_shared_from_this<leases> {
   struct term {
     std::chrono::nanoseconds ttl{0};
     spi::time_point ends;
+    std::uint64_t raft_term = 0;  // of the last answer
     bool kept = true;
   };
 

@@ -26,7 +26,12 @@ office::office(const settings& what, spi::runtime& runtime)
           events, runtime,
           [this](const std::string& key, const spi::owner_id& who, lookout::news n) { on_news(key, who, n); })),
       pulse(std::make_shared<heartbeat>(through, [e = events] { e->cut(); })),
-      terms(std::make_shared<leases>(through, pulse, [this](leases::id lease) { on_lost_lease(lease); })) {}
+      terms(std::make_shared<leases>(through, pulse, [this](leases::id lease) { on_lost_lease(lease); })) {
+  through.when_member_fails([this](std::size_t index) {
+    pulse->cut_member(index);
+    events->cut_member(index);
+  });
+}
 
 void office::shut_down() {
   terms->stop();
@@ -83,11 +88,10 @@ void office::settle(const job& j, fencing_token first, std::uint32_t tokens) {
     return j->done(failure{errc::unavailable, "the lease ended while the lock was granted"});
   const std::string before = tickets.hold(t, j->seen_at);
   if (!before.empty()) eyes->ignore(before, t->claim.id, lookout::afterwards::stand_by);
-  if (t->lease_is == ticket::tenure::own) {
-    terms->let_run(t->lease);
-    // It ran while we waited: the time that was asked for begins now.
-    if (ends < j->sent + t->claim.ttl) return refresh(j, first, tokens);
-  }
+  const bool own = t->lease_is == ticket::tenure::own;
+  if (own) terms->let_run(t->lease);
+  // It ran while we waited: the time that was asked for begins now. Or there was an election since it was kept alive.
+  if ((own && ends < j->sent + t->claim.ttl) || !terms->confirmed(t->lease)) return refresh(j, first, tokens);
   guard(t);
   const auto expires = std::min(j->sent + t->claim.ttl, ends);
   j->done(spi::entry_result(spi::granted{first, tokens, expires}));

@@ -106,7 +106,8 @@ result<void> wire::log_in(std::chrono::nanoseconds limit) {
 }
 
 failure wire::explain(const grpc::Status& status, std::size_t asked) {
-  if (wants_other_member(status)) members_.failed(asked);
+  const bool moved = wants_other_member(status) && members_.failed(asked);
+  if (moved && members_.size() > 1 && member_failed_) member_failed_(asked);
   return failure_of(status, members_.at(asked).address);
 }
 
