@@ -267,11 +267,15 @@ line_desk::judgement line_desk::judge_all(const ticket& t, const listing& all) c
 
 void line_desk::survey(const job& j) {
   const auto line = everything_below(office_.names.line(j->t->claim.name));
-  office_.list(keys_of(line, order::oldest_first, 0, j->t->revision), j->request.caller, [this, j](auto said) {
+  script s;
+  require(s, *j->t);  // it may have been evicted since
+  s.then(keys_of(line, order::oldest_first, 0, j->t->revision));
+  office_.txn(s, j->request.caller, [this, j](auto said) {
     if (!said) return fail(j, said.error());
     j->seen_at = said->header().revision();
-    act(j, judge_all(*j->t, said->kvs()));
+    act(j, judge_all(*j->t, said->responses(0).response_range().kvs()));
   });
+    if (!said->succeeded()) return on_place_gone(j);
 }
 
 void line_desk::act(const job& j, const judgement& found) {
