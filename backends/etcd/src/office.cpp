@@ -53,14 +53,18 @@ void office::with_lease(const job& j, std::function<void()> next) {
   if (t->lease != 0 && terms->ends(t->lease) != spi::time_point::min()) return next();
   const bool renewed = t->claim.ttl == engine.options().ttl || t->claim.ttl == std::chrono::nanoseconds::zero();
   const auto how = renewed ? ticket::tenure::session : ticket::tenure::own;
-  auto got = [this, j, how, next = std::move(next)](const result<leases::id>& lease) {
-    if (!lease && lease.error().code != errc::unavailable) return refuse(j, lease.error());
-    if (!lease) return j->done(lease.error());
-    tickets.assign(j->t, *lease, how);
+  auto got = [this, j, how, next = std::move(next)](const result<leases::allotment>& given) {
+    if (!given && given.error().code != errc::unavailable) return refuse(j, given.error());
+    if (!given) return j->done(given.error());
+    tickets.assign(j->t, given->lease, how);
+    j->request.caller = given->from;
     next();
   };
   if (renewed) return terms->session(j->request.caller, std::move(got));
-  terms->grant(t->claim.ttl, j->request.caller, std::move(got));
+  terms->grant(t->claim.ttl, j->request.caller, [j, got = std::move(got)](const result<leases::id>& lease) {
+    if (!lease) return got(lease.error());
+    got(leases::allotment{*lease, j->request.caller});
+  });
 }
 
 bool office::again_with_new_lease(const job& j, const failure& why) {

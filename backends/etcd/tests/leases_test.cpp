@@ -3,6 +3,7 @@
 #include "script.hpp"
 
 #include <holdfast/testing/etcd_server.hpp>
+#include <holdfast/testing/eventually.hpp>
 
 #include <gtest/gtest.h>
 
@@ -85,9 +86,34 @@ TEST(etcd_leases, a_member_that_does_not_answer_keeps_no_lease_alive_either) {
   one.pause();
   EXPECT_FALSE(client.ask());
   one.resume();
-  const auto again = client.beat(*lease);
+  // The first may still be sent on the stream that ends.
+  auto again = client.beat(*lease);
+  while (!again && again.error().code == errc::unavailable) again = client.beat(*lease);
   ASSERT_FALSE(again) << "the other server knows no such lease";
   EXPECT_EQ(again.error().code, errc::lost);
+}
+
+TEST(etcd_leases, who_waits_for_the_session_somebody_else_asked_for_does_not_block) {
+  testing::etcd_server server;
+  books client(server.hosts());
+  server.pause();
+  std::mutex mutex;
+  std::vector<spi::caller> told;
+  const auto note = [&](const result<leases::allotment>& given) {
+    ASSERT_TRUE(given);
+    const std::lock_guard lock(mutex);
+    told.push_back(given->from);
+  };
+  client.terms->session(spi::caller::must_not_block, note);
+  client.terms->session(spi::caller::may_block, note);
+  server.resume();
+  ASSERT_TRUE(testing::eventually([&] {
+    const std::lock_guard lock(mutex);
+    return told.size() == 2;
+  }));
+  for (const auto how : told) EXPECT_EQ(how, spi::caller::must_not_block);
+  client.terms->session(spi::caller::may_block, note);
+  EXPECT_EQ(told.back(), spi::caller::may_block) << "on its own thread";
 }
 
 }  // namespace holdfast::etcd
