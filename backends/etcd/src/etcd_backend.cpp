@@ -20,6 +20,7 @@ result<std::unique_ptr<spi::backend>> etcd_backend::open(const settings& where, 
     return failure{errc::unsupported,
                    "this process was forked from one that uses etcd, and gRPC does not work in such a child: run a "
                    "program in it (exec), or fork before the first connect"};
+  if (process_guard::ending()) return failure{errc::unavailable, "the process ends"};
   auto store = std::make_unique<etcd_backend>(where, engine);
   if (auto good = store->reach(); !good) return good.error();
   return std::unique_ptr<spi::backend>(std::move(store));

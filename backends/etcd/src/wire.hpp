@@ -134,11 +134,12 @@ class wire : private process_guard::loop {
   template <class Stub, class Request, class Reply>
   grpc::Status call(std::size_t index, const method<Stub, Request, Reply>& what, const Request& request, Reply& reply,
                     std::chrono::nanoseconds limit) {
+    const process_guard::inside here;
+    if (process_guard::ending()) return {grpc::StatusCode::CANCELLED, "the process ends"};
     grpc::ClientContext context;
     prepare(context, limit);
     introduce(context);
     Stub& stub = *(members_.at(index).*what.stub);
-    const process_guard::inside here;
     return (stub.*what.call)(&context, request, &reply);
   }
 
