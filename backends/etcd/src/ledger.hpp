@@ -37,6 +37,7 @@ struct ticket {
   bool may_come_late = false;
   std::atomic<bool> tried_to_leave = false;  ///< and the server did not answer.
 
+  std::atomic<bool> leaves_later = false;    ///< It is tried again by itself.
   // Behind the ledger's lock.
   enum class state : std::uint8_t { asking, queued, held };
   state now = state::asking;

@@ -3,7 +3,7 @@
 #include "record.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <utility>
 
 namespace holdfast::etcd {
 
@@ -150,7 +150,11 @@ void line_desk::on_not_created(const job& j, const reply& said) {
       return confirm(j);
     }
     if (++j->tries > most_collisions) return office_.refuse(j, {errc::rejected, "'" + t.claim.name + "': no free key"});
-    t.key.clear();
+    // A try of ours that was not answered may make that key yet.
+    if (std::exchange(t.may_come_late, false)) {
+      office_.haunt(t.key, t.value);
+      if (!t.second_key.empty()) office_.haunt(t.second_key, t.value);
+    }
     name_keys(j);
     return create(j);
   }

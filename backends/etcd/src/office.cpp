@@ -159,7 +159,9 @@ void office::close_later(const ledger::page& t, std::function<void()> again) {
   engine.at(engine.now() + between_tries,
             [this, alive = std::weak_ptr(alive_), weak = std::weak_ptr(t), again = std::move(again)] {
               const auto still = weak.lock();
-              if (alive.expired() || !still || !still->tried_to_leave || tickets.find(still->claim.id) != still) return;
+              if (alive.expired() || !still) return;
+              still->leaves_later = false;
+              if (!still->tried_to_leave || tickets.find(still->claim.id) != still) return;
               again();
             });
 }
@@ -184,6 +186,7 @@ void office::haunt(std::function<void()> again) {
   if (!first) return;
   engine.at(now + between_tries, [this, alive = std::weak_ptr(alive_)] {
     if (!alive.expired()) lay_ghosts();
+  if (t->leaves_later.exchange(true)) return;  // by an earlier try of the engine's
   });
 }
 
