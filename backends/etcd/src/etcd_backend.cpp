@@ -85,6 +85,9 @@ void etcd_backend::enter(const spi::entry_request& request, spi::completion<spi:
   }
   auto j = std::make_shared<asking>();
   j->t = office_.tickets.open(request.claim);
+  // What only takes from a number has no grant that a late release could end.
+  const bool has_keys = in_line(c.kind) || c.kind == spi::kind::permits;
+  if (has_keys && j->t->tried_to_leave) j->t = office_.begin_anew(j->t);
   j->request = request;
   j->done = std::move(done);
   if (in_line(c.kind)) return lines_.enter(j);

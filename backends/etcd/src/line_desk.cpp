@@ -39,7 +39,6 @@ void line_desk::require(script& s, const ticket& t) {
 
 void line_desk::enter(const job& j) {
   const bool woken = office_.tickets.look(j->t);
-  j->t->tried_to_leave = false;
   if (j->t->revision == 0) return begin(j);
   const std::string awaited = woken ? std::string() : office_.tickets.awaited_by(j->t);
   if (!awaited.empty() && j->request.queue) return look_at_awaited(j, awaited);
@@ -143,8 +142,8 @@ void line_desk::on_not_created(const job& j, const reply& said) {
   ticket& t = *j->t;
   const auto& own = said.responses(0).response_range().kvs();
   if (!own.empty()) {
-    const auto found = record::parse(own.Get(0).value());
-    if (found && found->id == t.claim.id.hex()) {
+    // Not by our id: another of the same claim is one that is on its way out.
+    if (own.Get(0).value() == t.value) {
       office_.tickets.place(j->t, own.Get(0).create_revision());
       office_.tickets.place_writer(j->t, t.second_key, writes(t) ? own.Get(0).create_revision() : 0);
       return confirm(j);
@@ -276,10 +275,10 @@ void line_desk::survey(const job& j) {
   s.then(keys_of(line, order::oldest_first, 0, j->t->revision));
   office_.txn(s, j->request.caller, [this, j](auto said) {
     if (!said) return fail(j, said.error());
+    if (!said->succeeded()) return on_place_gone(j);
     j->seen_at = said->header().revision();
     act(j, judge_all(*j->t, said->responses(0).response_range().kvs()));
   });
-    if (!said->succeeded()) return on_place_gone(j);
 }
 
 void line_desk::act(const job& j, const judgement& found) {

@@ -136,13 +136,39 @@ void office::close(const ledger::page& t) {
 
 departure office::depart(const ledger::page& t, spi::completion<bool> done) const {
   return std::make_shared<departing>(departing{t, std::move(done), engine.now()});
+ledger::page office::begin_anew(const ledger::page& t) {
+  const auto at = tickets.position_of(t);
+  // By its creation: its value may have changed.
+  const auto remove = [this, at, value = t->value] {
+    script s;
+    if (at.revision != 0)
+      s.created(at.key, at.revision);
+    else
+      s.holds(at.key, value);
+    s.remove(at.key);
+    txn(s, spi::caller::must_not_block, [](const auto&) {});
+    if (at.writer_key.empty()) return;
+    script other;
+    other.holds(at.writer_key, value).remove(at.writer_key);
+    txn(other, spi::caller::must_not_block, [](const auto&) {});
+  };
+  if (!at.key.empty()) {
+    remove();
+    haunt(remove);
+  }
+  close(t);
+  auto fresh = tickets.open(t->claim);
+  fresh->visit = t->visit + 1;
+  return fresh;
+}
+
 }
 
 void office::unanswered(const departure& d, const failure& why, std::function<void()> again) {
-  d->t->tried_to_leave = true;
   if (!d->done) return close_later(d->t, std::move(again));
   const auto next = engine.now() + before_next_member;
   const bool time_left = next + through.patience() <= d->asked + engine.options().request_timeout;
+  d->t->tried_to_leave = true;
   if (why.code == errc::unavailable && time_left && !process_guard::ending()) {
     engine.at(next, [alive = std::weak_ptr(alive_), again = std::move(again)] {
       if (!alive.expired()) again();

@@ -80,6 +80,9 @@ class office {
 
   /// Nothing of it is at the server any more.
   void close(const ledger::page& t);
+  /// It was left, and that was not answered: whatever of it is at the server goes, now or later. Its claim begins anew
+  /// on another page, with other keys, which that release is no danger to.
+  ledger::page begin_anew(const ledger::page& t);
   /// Begins a release.
   departure depart(const ledger::page& t, spi::completion<bool> done) const;
   /// A release was not answered. As long as the caller may wait, `again` sends it to the next member; after that every

@@ -60,11 +60,12 @@ void pool_desk::enter_latch(const job& j) {
 
 void pool_desk::name_keys(const job& j) {
   ticket& t = *j->t;
+  // Others than those of an earlier visit, which may be deleted late.
+  const std::string who = t.claim.id.hex() + (t.visit == 0 ? "" : "-" + std::to_string(t.visit));
   // Of a counting_semaphore, what says that it was taken: a grant leaves nothing else.
-  const std::string own =
-      counts(t) ? office_.names.done(t.claim.id) : office_.names.permits(t.claim.name) + t.claim.id.hex();
+  const std::string own = counts(t) ? office_.names.done(t.claim.id) : office_.names.permits(t.claim.name) + who;
   office_.tickets.choose_key(j->t, [&](unsigned) { return own; });
-  office_.tickets.place_writer(j->t, office_.names.waits(t.claim.name) + t.claim.id.hex(), 0);
+  office_.tickets.place_writer(j->t, office_.names.waits(t.claim.name) + who, 0);
   t.value = record::of(t.claim, office_.engine.who()).text() + "\tlease=" + hex(t.lease);
 }
 
@@ -295,8 +296,8 @@ void pool_desk::on_left(const departure& d, const etcdserverpb::TxnResponse& sai
   const bool open = office_.tickets.find(t->claim.id) == t;  // or it was begun anew meanwhile
   if (open && counts(*t)) {
     left = left || !said.succeeded() || said.responses(0).response_delete_range().deleted() > 0;
-    close_taken(t);
     const bool taken = !said.succeeded() || t->may_come_late;
+    close_taken(t);
     // Not before they are back: the client may end after this.
     if (taken) return give_back(t, [d, left] { answer(d, left); });
   } else if (open) {
