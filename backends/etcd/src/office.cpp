@@ -13,6 +13,8 @@ constexpr std::chrono::nanoseconds before_guarding = 100ms;
 constexpr std::chrono::nanoseconds between_tries = 1s;
 constexpr std::chrono::nanoseconds before_next_member = 30ms;
 constexpr std::size_t most_tries = 3;
+constexpr std::chrono::nanoseconds longest_pause = 30s;
+constexpr std::size_t most_ghosts = 4096;
 
 }  // namespace
 
@@ -134,8 +136,6 @@ void office::close(const ledger::page& t) {
   tickets.close(t);
 }
 
-departure office::depart(const ledger::page& t, spi::completion<bool> done) const {
-  return std::make_shared<departing>(departing{t, std::move(done), engine.now()});
 ledger::page office::begin_anew(const ledger::page& t) {
   const auto at = tickets.position_of(t);
   // By its creation: its value may have changed.
@@ -162,13 +162,15 @@ ledger::page office::begin_anew(const ledger::page& t) {
   return fresh;
 }
 
+departure office::depart(const ledger::page& t, spi::completion<bool> done) const {
+  return std::make_shared<departing>(departing{t, std::move(done), engine.now()});
 }
 
 void office::unanswered(const departure& d, const failure& why, std::function<void()> again) {
   if (!d->done) return close_later(d->t, std::move(again));
+  d->t->tried_to_leave = true;
   const auto next = engine.now() + before_next_member;
   const bool time_left = next + through.patience() <= d->asked + engine.options().request_timeout;
-  d->t->tried_to_leave = true;
   if (why.code == errc::unavailable && time_left && !process_guard::ending()) {
     engine.at(next, [alive = std::weak_ptr(alive_), again = std::move(again)] {
       if (!alive.expired()) again();
@@ -182,6 +184,7 @@ void office::unanswered(const departure& d, const failure& why, std::function<vo
 
 void office::close_later(const ledger::page& t, std::function<void()> again) {
   t->tried_to_leave = true;
+  if (t->leaves_later.exchange(true)) return;  // by an earlier try of the engine's
   engine.at(engine.now() + between_tries,
             [this, alive = std::weak_ptr(alive_), weak = std::weak_ptr(t), again = std::move(again)] {
               const auto still = weak.lock();
@@ -202,17 +205,16 @@ void office::haunt(const std::string& key, const std::string& value) {
 
 void office::haunt(std::function<void()> again) {
   const auto now = engine.now();
-  const auto until = now + haunted_for();
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
     first = ghosts_.empty();
-    ghosts_.push_back({std::move(again), until});
+    ghosts_.push_back({std::move(again), now, 2 * between_tries});
+    if (ghosts_.size() > most_ghosts) ghosts_.pop_front();
   }
   if (!first) return;
   engine.at(now + between_tries, [this, alive = std::weak_ptr(alive_)] {
     if (!alive.expired()) lay_ghosts();
-  if (t->leaves_later.exchange(true)) return;  // by an earlier try of the engine's
   });
 }
 
@@ -227,15 +229,18 @@ void office::after_haunting(std::function<void()> then) {
 }
 
 void office::lay_ghosts() {
-  std::vector<ghost> all;
+  std::vector<std::function<void()>> due;
   const auto now = engine.now();
   {
     const std::lock_guard lock(mutex_);
-    ghosts_.remove_if([&](const ghost& g) { return g.until <= now; });
-    all.assign(ghosts_.begin(), ghosts_.end());
+    for (auto& g : ghosts_) {
+      if (g.next > now) continue;
+      due.push_back(g.lay);
+      g.next = now + g.pause;
+      g.pause = std::min<std::chrono::nanoseconds>(2 * g.pause, longest_pause);
+    }
   }
-  for (const auto& g : all) g.lay();
-  if (all.empty()) return;
+  for (const auto& lay : due) lay();
   engine.at(now + 2 * between_tries, [this, alive = std::weak_ptr(alive_)] {
     if (!alive.expired()) lay_ghosts();
   });

@@ -90,7 +90,7 @@ class office {
   void unanswered(const departure& d, const failure& why, std::function<void()> again);
   /// A key that may be written after it was deleted, by a request that was never answered.
   void haunt(const std::string& key, const std::string& value);
-  /// For as long as such a request may be carried out, `again` undoes it every now and then.
+  /// As long as the client lives, such a request may be carried out: `again` undoes it every now and then.
   void haunt(std::function<void()> again);
   /// When such a request is not carried out any more.
   void after_haunting(std::function<void()> then);
@@ -101,7 +101,8 @@ class office {
  private:
   struct ghost {
     std::function<void()> lay;
-    spi::time_point until;
+    spi::time_point next;
+    std::chrono::nanoseconds pause;
   };
 
   void on_news(const std::string& key, const spi::owner_id& who, lookout::news what);
