@@ -122,6 +122,13 @@ void cutting_proxy::deliver() {
     if (!one->gone) send_all(one->server, one->kept.data(), one->kept.size());
 }
 
+void cutting_proxy::let_go() {
+  deliver();
+  const std::lock_guard lock(mutex_);
+  for (const auto& one : pairs_) one->kept.clear();
+  ::eventfd_write(wake_, 1);
+}
+
 bool cutting_proxy::keeps(pair& on, std::string_view sent) {
   if (words_.empty() || sent.find(words_) == sent.npos) return false;
   if (others_ > 0) return --others_, false;

@@ -29,10 +29,11 @@ class duplex : public std::enable_shared_from_this<duplex<Request, Reply>> {
 
   duplex(wire& through, opener open, callbacks tell) : wire_(through), open_(std::move(open)), tell_(std::move(tell)) {}
 
-  /// Sends in order, on the stream there is or a new one: on which. After close() it does nothing; 0.
+  /// Sends in order, on the stream there is or a new one: on which. After close(), or when the process ends, it does
+  /// nothing; 0.
   number send(Request what) {
     std::unique_lock lock(mutex_);
-    if (closed_) return 0;
+    if (closed_ || process_guard::ending()) return 0;
     if (!run_) {
       run_ = std::make_shared<run>(this->shared_from_this(), ++runs_);
       run_->out.push_back(std::move(what));
@@ -56,11 +57,16 @@ class duplex : public std::enable_shared_from_this<duplex<Request, Reply>> {
     const std::lock_guard lock(mutex_);
     if (run_ && run_->which == which) cut_off(*run_);
   }
+  /// The same, if it is with that member.
+  void cut_member(std::size_t index) {
+    const std::lock_guard lock(mutex_);
+    if (run_ && run_->asked == index) cut_off(*run_);
+  }
   /// Ends it if it was opened with another login than there is now: the server goes by the one it was opened with.
   /// False: it was not.
   bool drop_old_login() {
     const std::lock_guard lock(mutex_);
-    if (!run_ || run_->login == wire_.logins()) return false;
+    if (!run_ || run_->login == wire_.logins() || process_guard::ending()) return false;
     run_->context.TryCancel();
     return true;
   }
@@ -168,6 +174,7 @@ class duplex : public std::enable_shared_from_this<duplex<Request, Reply>> {
   }
 
   void cut_off(run& r) {
+    if (process_guard::ending()) return;
     wire_.cluster().failed(r.asked);
     r.context.TryCancel();
   }

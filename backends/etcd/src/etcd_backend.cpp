@@ -20,6 +20,7 @@ result<std::unique_ptr<spi::backend>> etcd_backend::open(const settings& where, 
     return failure{errc::unsupported,
                    "this process was forked from one that uses etcd, and gRPC does not work in such a child: run a "
                    "program in it (exec), or fork before the first connect"};
+  if (process_guard::ending()) return failure{errc::unavailable, "the process ends"};
   auto store = std::make_unique<etcd_backend>(where, engine);
   if (auto good = store->reach(); !good) return good.error();
   return std::unique_ptr<spi::backend>(std::move(store));
@@ -84,6 +85,9 @@ void etcd_backend::enter(const spi::entry_request& request, spi::completion<spi:
   }
   auto j = std::make_shared<asking>();
   j->t = office_.tickets.open(request.claim);
+  // What only takes from a number has no grant that a late release could end.
+  const bool has_keys = in_line(c.kind) || c.kind == spi::kind::permits;
+  if (has_keys && j->t->tried_to_leave) j->t = office_.begin_anew(j->t);
   j->request = request;
   j->done = std::move(done);
   if (in_line(c.kind)) return lines_.enter(j);

@@ -45,6 +45,8 @@ void heartbeat::beat(std::int64_t lease, spi::completion<outcome> done) {
 }
 
 void heartbeat::heard(line::number on, const etcdserverpb::LeaseKeepAliveResponse& reply) {
+  // Deposed, and it has not noticed. Old servers renew leases all the same, which the new leader lets end.
+  if (reply.header().raft_term() < wire_.raft_term()) return distrust(on);
   asked first;
   {
     const std::lock_guard lock(mutex_);
@@ -57,7 +59,7 @@ void heartbeat::heard(line::number on, const etcdserverpb::LeaseKeepAliveRespons
   }
   wire_.engine().cancel(first.timer);
   if (reply.ttl() <= 0) return first.done(outcome());
-  first.done(outcome(first.sent + std::chrono::seconds(reply.ttl())));
+  first.done(outcome(term{first.sent + std::chrono::seconds(reply.ttl()), reply.header().raft_term()}));
 }
 
 void heartbeat::broken(line::number which, const grpc::Status& status) {
@@ -78,28 +80,33 @@ void heartbeat::broken(line::number which, const grpc::Status& status) {
   }
 }
 
-/// The stream it was asked on is ended, which answers all that wait on it.
 void heartbeat::overdue(spi::time_point asked_at) {
-  std::shared_ptr<line> through;
   line::number on = 0;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [lease, questions] : waiting_)
       if (questions.front().sent <= asked_at) on = std::max(on, questions.front().on);
-    if (on == 0) return;
-    through = line_;
   }
-  through->cut(on);
+  if (on != 0) distrust(on);
+}
+
+/// The stream is ended, which answers all that wait on it.
+void heartbeat::distrust(line::number on) {
+  present()->cut(on);
   silent_();
 }
 
+std::shared_ptr<heartbeat::line> heartbeat::present() {
+  const std::lock_guard lock(mutex_);
+  return line_;
+}
+
+void heartbeat::cut_member(std::size_t index) {
+  if (const auto through = present()) through->cut_member(index);
+}
+
 void heartbeat::close() {
-  std::shared_ptr<line> through;
-  {
-    const std::lock_guard lock(mutex_);
-    through = line_;
-  }
-  if (through) through->close();
+  if (const auto through = present()) through->close();
   // What waits for an answer holds those who hold us.
   std::map<std::int64_t, std::deque<asked>> all;
   const std::lock_guard lock(mutex_);

@@ -26,29 +26,35 @@ std::int64_t whole_seconds(std::chrono::nanoseconds ttl) {
 leases::leases(wire& through, std::shared_ptr<heartbeat> pulse, std::function<void(id)> lost)
     : wire_(through), pulse_(std::move(pulse)), lost_(std::move(lost)) {}
 
-void leases::session(spi::caller from, spi::completion<id> done) {
+void leases::session(spi::caller from, spi::completion<allotment> done) {
   {
     std::unique_lock lock(mutex_);
     if (session_ != 0) {
       const id ready = session_;
       lock.unlock();
-      return done(ready);
+      return done(allotment{ready, from});
     }
     waiting_.push_back(std::move(done));
     if (waiting_.size() > 1) return;  // asked for already
   }
   ask(wire_.engine().options().ttl, from,
-      [self = shared_from_this()](const result<id>& got) { self->on_session(got); });
+      [self = shared_from_this(), from](const result<id>& got) { self->on_session(from, got); });
 }
 
-void leases::on_session(const result<id>& outcome) {
-  std::vector<spi::completion<id>> all;
+void leases::on_session(spi::caller from, const result<id>& outcome) {
+  std::vector<spi::completion<allotment>> all;
   {
     const std::lock_guard lock(mutex_);
     if (outcome) session_ = *outcome;
     all.swap(waiting_);
   }
-  for (auto& one : all) one(outcome);
+  const auto tell = [&](spi::completion<allotment>& one, spi::caller as) {
+    if (!outcome) return one(outcome.error());
+    one(allotment{*outcome, as});
+  };
+  // The first last: it may block.
+  for (std::size_t i = 1; i < all.size(); ++i) tell(all[i], spi::caller::must_not_block);
+  if (!all.empty()) tell(all.front(), from);
 }
 
 void leases::grant(std::chrono::nanoseconds ttl, spi::caller from, spi::completion<id> done) {
@@ -68,7 +74,7 @@ void leases::ask(std::chrono::nanoseconds ttl, spi::caller from, spi::completion
               const auto granted = std::chrono::seconds(reply->ttl());
               {
                 const std::lock_guard lock(self->mutex_);
-                self->terms_[reply->id()] = {granted, sent + granted, true};
+                self->terms_[reply->id()] = {granted, sent + granted, reply->header().raft_term(), true};
               }
               self->schedule(reply->id(), granted / 3);
               done(reply->id());
@@ -113,9 +119,12 @@ void leases::beat(id lease, spi::completion<spi::time_point> done) {
     {
       const std::lock_guard lock(self->mutex_);
       const auto found = self->terms_.find(lease);
-      if (found != self->terms_.end()) found->second.ends = std::max(found->second.ends, **outcome);
+      if (found != self->terms_.end()) {
+        found->second.ends = std::max(found->second.ends, (*outcome)->ends);
+        found->second.raft_term = (*outcome)->raft_term;
+      }
     }
-    done(**outcome);
+    done((*outcome)->ends);
   });
 }
 
@@ -123,6 +132,12 @@ spi::time_point leases::ends(id lease) const {
   const std::lock_guard lock(mutex_);
   const auto found = terms_.find(lease);
   return found == terms_.end() ? spi::time_point::min() : found->second.ends;
+}
+
+bool leases::confirmed(id lease) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = terms_.find(lease);
+  return found != terms_.end() && found->second.raft_term >= wire_.raft_term();
 }
 
 void leases::gone(id lease) {

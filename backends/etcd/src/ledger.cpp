@@ -22,7 +22,9 @@ void ledger::close(const page& t) {
   spi::completion<spi::wake> waker;
   {
     const std::lock_guard lock(mutex_);
-    if (open_.erase(t->claim.id) == 0) return;
+    const auto found = open_.find(t->claim.id);
+    if (found == open_.end() || found->second != t) return;
+    open_.erase(found);
     keys_.erase(t->key);
     waker = std::move(t->waker);
   }

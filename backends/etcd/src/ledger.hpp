@@ -19,6 +19,7 @@ struct ticket {
   explicit ticket(spi::claim of) : claim(std::move(of)) {}
 
   const spi::claim claim;
+  unsigned visit = 0;      ///< How often the same claim was left before, without an answer.
   std::int64_t lease = 0;  ///< Written behind the ledger's lock.
   enum class tenure : std::uint8_t { session, own };
   tenure lease_is = tenure::session;
@@ -36,6 +37,7 @@ struct ticket {
   /// A request to create it went unanswered: it may be carried out at any time, even after we left.
   bool may_come_late = false;
   std::atomic<bool> tried_to_leave = false;  ///< and the server did not answer.
+  std::atomic<bool> leaves_later = false;    ///< It is tried again by itself.
 
   // Behind the ledger's lock.
   enum class state : std::uint8_t { asking, queued, held };

@@ -66,6 +66,10 @@ void line_desk::send_away(const departure& d, spi::caller from) {
 
 void line_desk::on_left(const departure& d, const reply& said) {
   const auto& t = d->t;
+  if (office_.tickets.find(t->claim.id) != t) {  // it was begun anew meanwhile
+    if (d->done) d->done(true);
+    return;
+  }
   // One of the two may have been deleted by hand.
   if (!said.succeeded() && !t->second_key.empty()) t->may_come_late = true;
   if (said.succeeded() && t->idle_floor != 0) {

@@ -3,7 +3,7 @@
 #include "record.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <utility>
 
 namespace holdfast::etcd {
 
@@ -39,7 +39,6 @@ void line_desk::require(script& s, const ticket& t) {
 
 void line_desk::enter(const job& j) {
   const bool woken = office_.tickets.look(j->t);
-  j->t->tried_to_leave = false;
   if (j->t->revision == 0) return begin(j);
   const std::string awaited = woken ? std::string() : office_.tickets.awaited_by(j->t);
   if (!awaited.empty() && j->request.queue) return look_at_awaited(j, awaited);
@@ -143,14 +142,18 @@ void line_desk::on_not_created(const job& j, const reply& said) {
   ticket& t = *j->t;
   const auto& own = said.responses(0).response_range().kvs();
   if (!own.empty()) {
-    const auto found = record::parse(own.Get(0).value());
-    if (found && found->id == t.claim.id.hex()) {
+    // Not by our id: another of the same claim is one that is on its way out.
+    if (own.Get(0).value() == t.value) {
       office_.tickets.place(j->t, own.Get(0).create_revision());
       office_.tickets.place_writer(j->t, t.second_key, writes(t) ? own.Get(0).create_revision() : 0);
       return confirm(j);
     }
     if (++j->tries > most_collisions) return office_.refuse(j, {errc::rejected, "'" + t.claim.name + "': no free key"});
-    t.key.clear();
+    // A try of ours that was not answered may make that key yet.
+    if (std::exchange(t.may_come_late, false)) {
+      office_.haunt(t.key, t.value);
+      if (!t.second_key.empty()) office_.haunt(t.second_key, t.value);
+    }
     name_keys(j);
     return create(j);
   }
@@ -267,10 +270,14 @@ line_desk::judgement line_desk::judge_all(const ticket& t, const listing& all) c
 
 void line_desk::survey(const job& j) {
   const auto line = everything_below(office_.names.line(j->t->claim.name));
-  office_.list(keys_of(line, order::oldest_first, 0, j->t->revision), j->request.caller, [this, j](auto said) {
+  script s;
+  require(s, *j->t);  // it may have been evicted since
+  s.then(keys_of(line, order::oldest_first, 0, j->t->revision));
+  office_.txn(s, j->request.caller, [this, j](auto said) {
     if (!said) return fail(j, said.error());
+    if (!said->succeeded()) return on_place_gone(j);
     j->seen_at = said->header().revision();
-    act(j, judge_all(*j->t, said->kvs()));
+    act(j, judge_all(*j->t, said->responses(0).response_range().kvs()));
   });
 }
 

@@ -68,9 +68,9 @@ members::members(const settings& where) {
   }
 }
 
-void members::failed(std::size_t index) noexcept {
+bool members::failed(std::size_t index) noexcept {
   auto seen = current_.load();
-  if (seen % all_.size() == index) current_.compare_exchange_strong(seen, seen + 1);
+  return seen % all_.size() == index && current_.compare_exchange_strong(seen, seen + 1);
 }
 
 }  // namespace holdfast::etcd

@@ -37,8 +37,8 @@ class members {
   std::size_t size() const noexcept { return all_.size(); }
   const member& at(std::size_t index) const { return *all_[index]; }
   std::size_t current() const noexcept { return current_ % all_.size(); }
-  /// It did not answer: whoever asks next asks another, unless somebody has seen to that already.
-  void failed(std::size_t index) noexcept;
+  /// It did not answer: whoever asks next asks another. False: somebody has seen to that already.
+  bool failed(std::size_t index) noexcept;
 
  private:
   std::vector<std::unique_ptr<member>> all_;

@@ -112,8 +112,9 @@ void number_desk::on_read(const step& s, const etcdserverpb::TxnResponse& said) 
 }
 
 void number_desk::write(const step& s, std::int64_t seen, bool there, std::int64_t next, spi::count_reply reply) {
-  office_.terms->session(s->from, [this, s, seen, there, next, reply](const result<leases::id>& lease) {
-    if (!lease) return s->done(lease.error());
+  office_.terms->session(s->from, [this, s, seen, there, next, reply](const result<leases::allotment>& given) {
+    if (!given) return s->done(given.error());
+    s->from = given->from;
     const std::string key = office_.names.number(s->request.name, s->request.kind);
     const std::string note = office_.names.done(s->request.id);
     script change;
@@ -124,8 +125,8 @@ void number_desk::write(const step& s, std::int64_t seen, bool there, std::int64
       change.put(key, std::to_string(next));
     else if (there)
       change.remove(key);
-    change.put(note, std::to_string(reply.value), *lease);
-    office_.txn(change, s->from, [this, s, reply, lease = *lease](const auto& said) {
+    change.put(note, std::to_string(reply.value), given->lease);
+    office_.txn(change, s->from, [this, s, reply, lease = given->lease](const auto& said) {
       if (said && said->succeeded()) {
         forget(s->request.id);
         return s->done(reply);
@@ -173,14 +174,14 @@ void number_desk::load_cell(const std::string& name, spi::caller from, spi::comp
 void number_desk::exchange_cell(const std::string& name, std::uint64_t expected, const std::string& value,
                                 const spi::owner_id& id, spi::caller from, spi::completion<bool> done) {
   office_.terms->session(
-      from, [this, name, expected, value, id, from, done = std::move(done)](const result<leases::id>& lease) mutable {
-        if (!lease) return done(lease.error());
+      from, [this, name, expected, value, id, done = std::move(done)](const result<leases::allotment>& given) mutable {
+        if (!given) return done(given.error());
         const std::string key = office_.names.cell(name);
         const std::string note = office_.names.done(id);
         script s;
-        s.modified(key, static_cast<std::int64_t>(expected)).put(key, value).put(note, {}, *lease);
+        s.modified(key, static_cast<std::int64_t>(expected)).put(key, value).put(note, {}, given->lease);
         s.otherwise(script::range(note));
-        office_.txn(s, from, [this, id, lease = *lease, done = std::move(done)](const auto& said) mutable {
+        office_.txn(s, given->from, [this, id, lease = given->lease, done = std::move(done)](const auto& said) mutable {
           if (!said && said.error().code == errc::lost) {
             office_.terms->gone(lease);
             return done(failure{errc::unavailable, said.error().detail});  // asked again, in another session

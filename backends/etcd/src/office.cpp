@@ -13,6 +13,8 @@ constexpr std::chrono::nanoseconds before_guarding = 100ms;
 constexpr std::chrono::nanoseconds between_tries = 1s;
 constexpr std::chrono::nanoseconds before_next_member = 30ms;
 constexpr std::size_t most_tries = 3;
+constexpr std::chrono::nanoseconds longest_pause = 30s;
+constexpr std::size_t most_ghosts = 4096;
 
 }  // namespace
 
@@ -26,7 +28,12 @@ office::office(const settings& what, spi::runtime& runtime)
           events, runtime,
           [this](const std::string& key, const spi::owner_id& who, lookout::news n) { on_news(key, who, n); })),
       pulse(std::make_shared<heartbeat>(through, [e = events] { e->cut(); })),
-      terms(std::make_shared<leases>(through, pulse, [this](leases::id lease) { on_lost_lease(lease); })) {}
+      terms(std::make_shared<leases>(through, pulse, [this](leases::id lease) { on_lost_lease(lease); })) {
+  through.when_member_fails([this](std::size_t index) {
+    pulse->cut_member(index);
+    events->cut_member(index);
+  });
+}
 
 void office::shut_down() {
   terms->stop();
@@ -48,14 +55,18 @@ void office::with_lease(const job& j, std::function<void()> next) {
   if (t->lease != 0 && terms->ends(t->lease) != spi::time_point::min()) return next();
   const bool renewed = t->claim.ttl == engine.options().ttl || t->claim.ttl == std::chrono::nanoseconds::zero();
   const auto how = renewed ? ticket::tenure::session : ticket::tenure::own;
-  auto got = [this, j, how, next = std::move(next)](const result<leases::id>& lease) {
-    if (!lease && lease.error().code != errc::unavailable) return refuse(j, lease.error());
-    if (!lease) return j->done(lease.error());
-    tickets.assign(j->t, *lease, how);
+  auto got = [this, j, how, next = std::move(next)](const result<leases::allotment>& given) {
+    if (!given && given.error().code != errc::unavailable) return refuse(j, given.error());
+    if (!given) return j->done(given.error());
+    tickets.assign(j->t, given->lease, how);
+    j->request.caller = given->from;
     next();
   };
   if (renewed) return terms->session(j->request.caller, std::move(got));
-  terms->grant(t->claim.ttl, j->request.caller, std::move(got));
+  terms->grant(t->claim.ttl, j->request.caller, [j, got = std::move(got)](const result<leases::id>& lease) {
+    if (!lease) return got(lease.error());
+    got(leases::allotment{*lease, j->request.caller});
+  });
 }
 
 bool office::again_with_new_lease(const job& j, const failure& why) {
@@ -83,11 +94,10 @@ void office::settle(const job& j, fencing_token first, std::uint32_t tokens) {
     return j->done(failure{errc::unavailable, "the lease ended while the lock was granted"});
   const std::string before = tickets.hold(t, j->seen_at);
   if (!before.empty()) eyes->ignore(before, t->claim.id, lookout::afterwards::stand_by);
-  if (t->lease_is == ticket::tenure::own) {
-    terms->let_run(t->lease);
-    // It ran while we waited: the time that was asked for begins now.
-    if (ends < j->sent + t->claim.ttl) return refresh(j, first, tokens);
-  }
+  const bool own = t->lease_is == ticket::tenure::own;
+  if (own) terms->let_run(t->lease);
+  // It ran while we waited: the time that was asked for begins now. Or there was an election since it was kept alive.
+  if ((own && ends < j->sent + t->claim.ttl) || !terms->confirmed(t->lease)) return refresh(j, first, tokens);
   guard(t);
   const auto expires = std::min(j->sent + t->claim.ttl, ends);
   j->done(spi::entry_result(spi::granted{first, tokens, expires}));
@@ -126,13 +136,39 @@ void office::close(const ledger::page& t) {
   tickets.close(t);
 }
 
+ledger::page office::begin_anew(const ledger::page& t) {
+  const auto at = tickets.position_of(t);
+  // By its creation: its value may have changed.
+  const auto remove = [this, at, value = t->value] {
+    script s;
+    if (at.revision != 0)
+      s.created(at.key, at.revision);
+    else
+      s.holds(at.key, value);
+    s.remove(at.key);
+    txn(s, spi::caller::must_not_block, [](const auto&) {});
+    if (at.writer_key.empty()) return;
+    script other;
+    other.holds(at.writer_key, value).remove(at.writer_key);
+    txn(other, spi::caller::must_not_block, [](const auto&) {});
+  };
+  if (!at.key.empty()) {
+    remove();
+    haunt(remove);
+  }
+  close(t);
+  auto fresh = tickets.open(t->claim);
+  fresh->visit = t->visit + 1;
+  return fresh;
+}
+
 departure office::depart(const ledger::page& t, spi::completion<bool> done) const {
   return std::make_shared<departing>(departing{t, std::move(done), engine.now()});
 }
 
 void office::unanswered(const departure& d, const failure& why, std::function<void()> again) {
-  d->t->tried_to_leave = true;
   if (!d->done) return close_later(d->t, std::move(again));
+  d->t->tried_to_leave = true;
   const auto next = engine.now() + before_next_member;
   const bool time_left = next + through.patience() <= d->asked + engine.options().request_timeout;
   if (why.code == errc::unavailable && time_left && !process_guard::ending()) {
@@ -148,10 +184,13 @@ void office::unanswered(const departure& d, const failure& why, std::function<vo
 
 void office::close_later(const ledger::page& t, std::function<void()> again) {
   t->tried_to_leave = true;
+  if (t->leaves_later.exchange(true)) return;  // by an earlier try of the engine's
   engine.at(engine.now() + between_tries,
             [this, alive = std::weak_ptr(alive_), weak = std::weak_ptr(t), again = std::move(again)] {
               const auto still = weak.lock();
-              if (alive.expired() || !still || !still->tried_to_leave || tickets.find(still->claim.id) != still) return;
+              if (alive.expired() || !still) return;
+              still->leaves_later = false;
+              if (!still->tried_to_leave || tickets.find(still->claim.id) != still) return;
               again();
             });
 }
@@ -166,12 +205,12 @@ void office::haunt(const std::string& key, const std::string& value) {
 
 void office::haunt(std::function<void()> again) {
   const auto now = engine.now();
-  const auto until = now + haunted_for();
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
     first = ghosts_.empty();
-    ghosts_.push_back({std::move(again), until});
+    ghosts_.push_back({std::move(again), now, 2 * between_tries});
+    if (ghosts_.size() > most_ghosts) ghosts_.pop_front();
   }
   if (!first) return;
   engine.at(now + between_tries, [this, alive = std::weak_ptr(alive_)] {
@@ -190,15 +229,18 @@ void office::after_haunting(std::function<void()> then) {
 }
 
 void office::lay_ghosts() {
-  std::vector<ghost> all;
+  std::vector<std::function<void()>> due;
   const auto now = engine.now();
   {
     const std::lock_guard lock(mutex_);
-    ghosts_.remove_if([&](const ghost& g) { return g.until <= now; });
-    all.assign(ghosts_.begin(), ghosts_.end());
+    for (auto& g : ghosts_) {
+      if (g.next > now) continue;
+      due.push_back(g.lay);
+      g.next = now + g.pause;
+      g.pause = std::min<std::chrono::nanoseconds>(2 * g.pause, longest_pause);
+    }
   }
-  for (const auto& g : all) g.lay();
-  if (all.empty()) return;
+  for (const auto& lay : due) lay();
   engine.at(now + 2 * between_tries, [this, alive = std::weak_ptr(alive_)] {
     if (!alive.expired()) lay_ghosts();
   });

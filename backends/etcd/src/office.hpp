@@ -80,6 +80,9 @@ class office {
 
   /// Nothing of it is at the server any more.
   void close(const ledger::page& t);
+  /// It was left, and that was not answered: whatever of it is at the server goes, now or later. Its claim begins anew
+  /// on another page, with other keys, which that release is no danger to.
+  ledger::page begin_anew(const ledger::page& t);
   /// Begins a release.
   departure depart(const ledger::page& t, spi::completion<bool> done) const;
   /// A release was not answered. As long as the caller may wait, `again` sends it to the next member; after that every
@@ -87,7 +90,7 @@ class office {
   void unanswered(const departure& d, const failure& why, std::function<void()> again);
   /// A key that may be written after it was deleted, by a request that was never answered.
   void haunt(const std::string& key, const std::string& value);
-  /// For as long as such a request may be carried out, `again` undoes it every now and then.
+  /// As long as the client lives, such a request may be carried out: `again` undoes it every now and then.
   void haunt(std::function<void()> again);
   /// When such a request is not carried out any more.
   void after_haunting(std::function<void()> then);
@@ -98,7 +101,8 @@ class office {
  private:
   struct ghost {
     std::function<void()> lay;
-    spi::time_point until;
+    spi::time_point next;
+    std::chrono::nanoseconds pause;
   };
 
   void on_news(const std::string& key, const spi::owner_id& who, lookout::news what);

@@ -25,6 +25,10 @@ etcdserverpb::RangeRequest oldest(const key_range& where) {
   return request;
 }
 
+void answer(const departure& d, bool left) {
+  if (d->done) d->done(left);
+}
+
 }  // namespace
 
 void pool_desk::enter(const job& j) {
@@ -56,11 +60,12 @@ void pool_desk::enter_latch(const job& j) {
 
 void pool_desk::name_keys(const job& j) {
   ticket& t = *j->t;
+  // Others than those of an earlier visit, which may be deleted late.
+  const std::string who = t.claim.id.hex() + (t.visit == 0 ? "" : "-" + std::to_string(t.visit));
   // Of a counting_semaphore, what says that it was taken: a grant leaves nothing else.
-  const std::string own =
-      counts(t) ? office_.names.done(t.claim.id) : office_.names.permits(t.claim.name) + t.claim.id.hex();
+  const std::string own = counts(t) ? office_.names.done(t.claim.id) : office_.names.permits(t.claim.name) + who;
   office_.tickets.choose_key(j->t, [&](unsigned) { return own; });
-  office_.tickets.place_writer(j->t, office_.names.waits(t.claim.name) + t.claim.id.hex(), 0);
+  office_.tickets.place_writer(j->t, office_.names.waits(t.claim.name) + who, 0);
   t.value = record::of(t.claim, office_.engine.who()).text() + "\tlease=" + hex(t.lease);
 }
 
@@ -110,8 +115,8 @@ void pool_desk::check_line(const job& j, const listing& head, std::function<void
   const auto judge = [this, j, name](const mvccpb::KeyValue& one) {
     const auto form = office_.names.form_of(name, one.key());
     if (form == keys::form::nested) return false;
-    office_.refuse(j, office::other_kind(name, j->t->claim.kind,
-                                         form == keys::form::mutex ? spi::kind::mutex : spi::kind::shared_mutex));
+    refuse(j, office::other_kind(name, j->t->claim.kind,
+                                 form == keys::form::mutex ? spi::kind::mutex : spi::kind::shared_mutex));
     return true;
   };
   if (judge(head.Get(0))) return;
@@ -171,12 +176,15 @@ void pool_desk::decide(const job& j, const view& v) {
     script s;
     s.remove(t.second_key);
     auto why = *v.refusal;
-    if (v.place == 0) return office_.refuse(j, why);
-    return office_.txn(s, j->request.caller, [this, j, why](const auto&) { office_.refuse(j, why); });
+    if (v.place == 0) return refuse(j, why);
+    return office_.txn(s, j->request.caller, [this, j, why](const auto&) { refuse(j, why); });
   }
   const bool enough = v.free >= std::int64_t{t.claim.permits};
   if (v.ahead.empty() && enough) return take(j, v);
-  if (!j->request.queue) return office_.give_up(j);
+  if (!j->request.queue) {
+    see_to_late(j->t);
+    return office_.give_up(j);
+  }
   if (v.place == 0) return stand_in_line(j);
   if (!v.ahead.empty()) return office_.wait_behind(j, v.ahead);
   if (counts(t))
@@ -285,15 +293,18 @@ void pool_desk::send_away(const departure& d, spi::caller from) {
 void pool_desk::on_left(const departure& d, const etcdserverpb::TxnResponse& said) {
   const auto& t = d->t;
   bool left = t->tried_to_leave;  // what is gone may have gone by a try that was not answered
-  if (counts(*t)) {
-    if (!said.succeeded() || t->may_come_late) give_back(t);
+  const bool open = office_.tickets.find(t->claim.id) == t;  // or it was begun anew meanwhile
+  if (open && counts(*t)) {
     left = left || !said.succeeded() || said.responses(0).response_delete_range().deleted() > 0;
+    const bool taken = !said.succeeded() || t->may_come_late;
     close_taken(t);
-  } else {
+    // Not before they are back: the client may end after this.
+    if (taken) return give_back(t, [d, left] { answer(d, left); });
+  } else if (open) {
     for (const auto& one : said.responses()) left = left || one.response_delete_range().deleted() > 0;
     office_.close(t);
   }
-  if (d->done) d->done(left);
+  answer(d, left);
 }
 
 /// Of a counting_semaphore. Whether it was taken is seen to; its place in line may still come late, and would be the
@@ -303,26 +314,41 @@ void pool_desk::close_taken(const ledger::page& t) {
   office_.close(t);
 }
 
-/// Permits that were taken, or may yet be, by a question that was never answered.
-void pool_desk::give_back(const ledger::page& t) {
-  const auto undo = [this, t] {
-    const std::string key = office_.names.number(t->claim.name, spi::kind::semaphore);
-    script s;
-    s.read(key).read(t->key);
-    office_.txn(s, spi::caller::must_not_block, [this, t, key](const auto& said) {
-      if (!said || said->responses(1).response_range().kvs_size() == 0) return;
-      const auto& now = said->responses(0).response_range().kvs();
-      const std::int64_t value = now.empty() ? 0 : number(now.Get(0).value());
-      script back;
-      back.modified(key, now.empty() ? 0 : now.Get(0).mod_revision());
-      back.created(t->key, said->responses(1).response_range().kvs(0).create_revision());
-      back.put(key, std::to_string(value + std::int64_t{t->claim.permits})).remove(t->key).remove(t->second_key);
-      // If somebody was faster, the next round does it.
-      office_.txn(back, spi::caller::must_not_block, [](const auto&) {});
+/// The answer is known, but a try that was not answered may yet take permits.
+void pool_desk::see_to_late(const ledger::page& t) {
+  if (!counts(*t) || !t->may_come_late) return;
+  close_taken(t);
+  give_back(t, [] {});
+}
+
+void pool_desk::refuse(const job& j, const failure& why) {
+  see_to_late(j->t);
+  office_.refuse(j, why);
+}
+
+/// Permits that were taken, or may yet be, by a question that was never answered. `then`: it was tried once.
+void pool_desk::give_back(const ledger::page& t, std::function<void()> then) {
+  undo(t, std::move(then));
+  office_.haunt([this, t] { undo(t, [] {}); });
+}
+
+void pool_desk::undo(const ledger::page& t, std::function<void()> then) {
+  const std::string key = office_.names.number(t->claim.name, spi::kind::semaphore);
+  script s;
+  s.read(key).read(t->key);
+  office_.txn(s, spi::caller::must_not_block, [this, t, key, then = std::move(then)](const auto& said) mutable {
+    if (!said || said->responses(1).response_range().kvs_size() == 0) return then();
+    const auto& now = said->responses(0).response_range().kvs();
+    const std::int64_t value = now.empty() ? 0 : number(now.Get(0).value());
+    script back;
+    back.modified(key, now.empty() ? 0 : now.Get(0).mod_revision());
+    back.created(t->key, said->responses(1).response_range().kvs(0).create_revision());
+    back.put(key, std::to_string(value + std::int64_t{t->claim.permits})).remove(t->key).remove(t->second_key);
+    office_.txn(back, spi::caller::must_not_block, [this, t, then = std::move(then)](const auto& answered) mutable {
+      if (answered && !answered->succeeded()) return undo(t, std::move(then));  // somebody was faster
+      then();
     });
-  };
-  undo();
-  office_.haunt(undo);
+  });
 }
 
 }  // namespace holdfast::etcd

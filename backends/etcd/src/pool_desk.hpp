@@ -49,10 +49,13 @@ class pool_desk {
   void count_in(view& v, const ticket& t, const keys::other_place& place, const mvccpb::KeyValue& kv) const;
   void on_failure(const job& j, const failure& why, void (pool_desk::*again)(const job&));
   void fail(const job& j, const failure& why);
-  void give_back(const ledger::page& t);
+  void see_to_late(const ledger::page& t);
+  void give_back(const ledger::page& t, std::function<void()> then);
+  void undo(const ledger::page& t, std::function<void()> then);
   void send_away(const departure& d, spi::caller from);
   void on_left(const departure& d, const etcdserverpb::TxnResponse& said);
   void close_taken(const ledger::page& t);
+  void refuse(const job& j, const failure& why);
   key_range others(const ticket& t) const { return everything_below(office_.names.others(t.claim.name)); }
   key_range line(const ticket& t) const { return everything_below(office_.names.line(t.claim.name)); }
 

@@ -97,8 +97,8 @@ void renewals::tell() {
     outcomes[i].what = there_[i];
     if (there_[i] != spi::renewal::renewed) continue;
     const auto term = terms_.find(tickets_[i]->lease);
-    if (term == terms_.end() || !term->second) {
-      const bool over = term != terms_.end() && term->second.error().code == errc::lost;
+    if (term == terms_.end() || !term->second || !office_.terms->confirmed(term->first)) {
+      const bool over = term != terms_.end() && !term->second && term->second.error().code == errc::lost;
       outcomes[i].what = over ? spi::renewal::lost : spi::renewal::unknown;
       continue;
     }

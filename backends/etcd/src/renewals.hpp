@@ -4,7 +4,7 @@
 
 namespace holdfast::etcd {
 
-/// One round of renewals: each lease is kept alive once, and every key looked for, a hundred at a time. A lease that
+/// One round of renewals: each lease is kept alive once, and every key looked for, sixty at a time. A lease that
 /// lives says nothing of a key that was deleted; and old servers tell of lives that are over.
 ///
 /// Thread safety: safe.

@@ -175,13 +175,17 @@ void watches::begin_again() {
     if (what.number == 0) create(which, what);
 }
 
+std::shared_ptr<watches::line> watches::present() const {
+  const std::lock_guard lock(mutex_);
+  return line_;
+}
+
 void watches::cut() {
-  std::shared_ptr<line> through;
-  {
-    const std::lock_guard lock(mutex_);
-    through = line_;
-  }
-  if (through) through->cut();
+  if (const auto through = present()) through->cut();
+}
+
+void watches::cut_member(std::size_t index) {
+  if (const auto through = present()) through->cut_member(index);
 }
 
 void watches::shut_down() {

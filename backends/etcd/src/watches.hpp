@@ -33,6 +33,7 @@ class watches : public std::enable_shared_from_this<watches> {
   void close(id which);
   /// The stream is not to be trusted: another.
   void cut();
+  void cut_member(std::size_t index);  ///< The same, if it is with that member.
   /// Waits until nothing of it is under way.
   void shut_down();
 
@@ -53,6 +54,7 @@ class watches : public std::enable_shared_from_this<watches> {
   };
 
   std::shared_ptr<line> connect();
+  std::shared_ptr<line> present() const;
   void heard(line::number on, const etcdserverpb::WatchResponse& reply);
   void on_created(line::number on, const etcdserverpb::WatchResponse& reply);
   void on_refused(id which, const etcdserverpb::WatchResponse& reply);

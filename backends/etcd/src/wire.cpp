@@ -93,10 +93,11 @@ result<void> wire::log_in(std::chrono::nanoseconds limit) {
   request.set_name(where_.user);
   request.set_password(where_.password);
   etcdserverpb::AuthenticateResponse reply;
+  const process_guard::inside here;
+  if (process_guard::ending()) return failure{errc::unavailable, "the process ends"};
   grpc::ClientContext context;
   prepare(context, limit);
   const auto asked = members_.current();
-  const process_guard::inside here;
   const grpc::Status status = members_.at(asked).auth->Authenticate(&context, request, &reply);
   if (!status.ok() && !knows_no_users(status)) return explain(status, asked);
   const std::lock_guard lock(login_mutex_);
@@ -106,7 +107,8 @@ result<void> wire::log_in(std::chrono::nanoseconds limit) {
 }
 
 failure wire::explain(const grpc::Status& status, std::size_t asked) {
-  if (wants_other_member(status)) members_.failed(asked);
+  const bool moved = wants_other_member(status) && members_.failed(asked);
+  if (moved && members_.size() > 1 && member_failed_) member_failed_(asked);
   return failure_of(status, members_.at(asked).address);
 }
 

@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -66,6 +67,11 @@ class wire : private process_guard::loop {
   grpc::CompletionQueue& queue() noexcept { return queue_; }
   spi::runtime& engine() noexcept { return engine_; }
   std::string shown() const { return where_.shown(); }
+  /// The latest term of a leader in which a majority has answered. What a member answers by itself in an earlier one is
+  /// worth nothing: its leader was deposed, and has not noticed.
+  std::uint64_t raft_term() const noexcept { return raft_term_; }
+  /// `tell`: a question was not answered, and the next ones go to another member. Set once, before the first question.
+  void when_member_fails(std::function<void(std::size_t index)> tell) { member_failed_ = std::move(tell); }
   /// How long one question to one member may take: with others to ask, there must be time left for them.
   std::chrono::nanoseconds patience() const;
 
@@ -113,14 +119,27 @@ class wire : private process_guard::loop {
   failure explain(const grpc::Status& status, std::size_t asked);
   bool may_log_in_again(const grpc::Status& status) const;
 
+  template <class Reply>
+  void note_term(const Reply& reply) {
+    // Only what needs a majority: a member that is cut off may count terms that nobody else knows.
+    if constexpr (std::is_same_v<Reply, etcdserverpb::TxnResponse> ||
+                  std::is_same_v<Reply, etcdserverpb::RangeResponse> ||
+                  std::is_same_v<Reply, etcdserverpb::LeaseGrantResponse>) {
+      auto seen = raft_term_.load();
+      while (seen < reply.header().raft_term() && !raft_term_.compare_exchange_weak(seen, reply.header().raft_term())) {
+      }
+    }
+  }
+
   template <class Stub, class Request, class Reply>
   grpc::Status call(std::size_t index, const method<Stub, Request, Reply>& what, const Request& request, Reply& reply,
                     std::chrono::nanoseconds limit) {
+    const process_guard::inside here;
+    if (process_guard::ending()) return {grpc::StatusCode::CANCELLED, "the process ends"};
     grpc::ClientContext context;
     prepare(context, limit);
     introduce(context);
     Stub& stub = *(members_.at(index).*what.stub);
-    const process_guard::inside here;
     return (stub.*what.call)(&context, request, &reply);
   }
 
@@ -136,8 +155,9 @@ class wire : private process_guard::loop {
       reply.Clear();
       status = call(asked, what, request, reply, patience());
     }
-    if (status.ok()) return done(std::move(reply));
-    done(explain(status, asked));
+    if (!status.ok()) return done(explain(status, asked));
+    note_term(reply);
+    done(std::move(reply));
   }
 
   /// The last one out waits until gRPC has cleaned up: it would do so on a thread of its own, beside whatever the
@@ -153,6 +173,8 @@ class wire : private process_guard::loop {
   const settings where_;
   spi::runtime& engine_;
   members members_;
+  std::atomic<std::uint64_t> raft_term_{0};
+  std::function<void(std::size_t)> member_failed_;
   grpc::CompletionQueue queue_;
   std::shared_mutex open_mutex_;  // nothing may begin on a queue that was shut down
   bool closed_ = false;
@@ -211,8 +233,9 @@ class wire::pending final : public tag {
       });
     }
     const std::unique_ptr<pending> last(this);
-    if (status_.ok()) return done_(std::move(reply_));
-    done_(wire_.explain(status_, asked_));
+    if (!status_.ok()) return done_(wire_.explain(status_, asked_));
+    wire_.note_term(reply_);
+    done_(std::move(reply_));
   }
 
  private:

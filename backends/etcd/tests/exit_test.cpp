@@ -1,5 +1,6 @@
 #include <holdfast/holdfast.hpp>
 #include <holdfast/testing/etcd_server.hpp>
+#include <holdfast/testing/eventually.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,6 +17,14 @@ namespace {
 // Destroyed after everything that was made later, what gRPC has of its own included.
 std::optional<client> global_client;
 std::optional<lease> global_lease;
+
+/// While this goes the client still tries to renew, without gRPC.
+struct last_look {
+  ~last_look() {
+    if (global_lease) static_cast<void>(eventually([] { return global_lease->lost().stop_requested(); }));
+  }
+};
+const last_look global_look;
 
 }  // namespace
 

@@ -92,6 +92,24 @@ TEST_F(etcd_late, a_waiter_for_permits_is_not_in_line_when_it_has_gone) {
   EXPECT_TRUE(other.try_acquire_for(live_timeout)) << "behind somebody who is not there";
 }
 
+TEST_F(etcd_late, who_is_evicted_before_the_last_look_holds_nothing) {
+  mutex longer(connect(server_.url()), "m/longer");
+  const lease ahead = longer.acquire();  // in the way of the first look only
+  const client c = connect("etcd://127.0.0.1:" + std::to_string(proxy_.port()), {.ttl = 60s, .request_timeout = 20s});
+  {
+    const lease first = mutex(c, "other").acquire();  // the session
+  }
+  mutex m(c, "m");
+  proxy_.keep("m/", 1);  // the second look
+  auto waits = m.async_acquire();
+  ASSERT_TRUE(eventually([&] { return proxy_.kept(); }));
+  server_.etcdctl("del m/ m/l");
+  proxy_.let_go();
+  lease held = waits.get();
+  EXPECT_NE(server_.etcdctl("get m/ m/l --keys-only"), "") << "a grant without a key";
+  EXPECT_TRUE(succeeded(held.renew()));
+}
+
 TEST_F(etcd_late, a_latch_is_not_set_again) {
   const client c = slow();
   latch l(c, "l");

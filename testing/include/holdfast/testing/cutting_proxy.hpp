@@ -50,6 +50,8 @@ class cutting_proxy {
   bool kept() const;
   /// Passes on what was kept, however long ago its client has given up on it.
   void deliver();
+  /// The same, and everything passes again.
+  void let_go();
 
  private:
   struct pair;
