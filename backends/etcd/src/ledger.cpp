@@ -105,7 +105,16 @@ void ledger::watch(const page& t, spi::completion<spi::wake> waker) {
 
 bool ledger::look(const page& t) {
   const std::lock_guard lock(mutex_);
-  return std::exchange(t->woken, false);
+  t->woken = false;
+  return std::exchange(t->ended, false);
+}
+
+void ledger::wake_by_end(const page& t) {
+  {
+    const std::lock_guard lock(mutex_);
+    t->ended = true;
+  }
+  wake(t);
 }
 
 void ledger::wake(const page& t) {

@@ -45,6 +45,7 @@ struct ticket {
   std::string awaited;       ///< The key that must go first.
   std::int64_t seen_at = 0;  ///< When its own keys were there last.
   bool woken = false;        ///< There was news since the last look.
+  bool ended = false;        ///< What was awaited went since the last look.
   spi::completion<spi::wake> waker;
 };
 
@@ -86,7 +87,8 @@ class ledger {
 
   /// The next news completes `waker`; news that came since the last look do it at once.
   void watch(const page& t, spi::completion<spi::wake> waker);
-  bool look(const page& t);  ///< What follows is news. True: there was some.
+  bool look(const page& t);         ///< What follows is news. True: what was awaited is gone.
+  void wake_by_end(const page& t);  ///< What was awaited is gone.
   void wake(const page& t);
   void wake_all();
 

@@ -289,7 +289,9 @@ void office::watch_guarded(const ledger::page& t, const std::string& key, std::i
 void office::on_news(const std::string& key, const spi::owner_id& who, lookout::news what) {
   const auto t = tickets.find(who);
   if (!t) return;
-  if (tickets.state_of(t) != ticket::state::held) return tickets.wake(t);
+  // In doubt, after a stream broke, all look at once: each at the one it waits for, not at the whole line.
+  if (tickets.state_of(t) != ticket::state::held)
+    return what == lookout::news::gone ? tickets.wake_by_end(t) : tickets.wake(t);
   const auto at = tickets.position_of(t);
   if (key != at.key && (key != at.writer_key || at.writer_revision == 0)) return;
   if (what == lookout::news::gone) return engine.lost(who, loss::taken);
