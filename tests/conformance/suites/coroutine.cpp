@@ -64,7 +64,9 @@ task<int> until_it_is_free(mutex& m) {
     ++attempts;
     auto r = co_await m.async_acquire({.wait = 10ms});
     if (r) co_return attempts;
-    if (r.error().code != make_error_code(errc::timed_out)) co_return -1;
+    // Or, on a busy machine, the store had not answered by then.
+    const auto why = r.error().code;
+    if (why != make_error_code(errc::timed_out) && why != make_error_code(errc::unavailable)) co_return -1;
   }
 }
 
@@ -80,7 +82,7 @@ task<std::error_code> the_failure(mutex& m, acquire_options options, std::stop_t
 }
 
 task<bool> throws_out_of_the_coroutine(mutex& m) {
-  lease held = (co_await m.async_acquire({.wait = 20ms})).value();
+  lease held = (co_await m.async_acquire({.wait = short_wait})).value();
   co_return held.valid();
 }
 
@@ -155,7 +157,7 @@ TEST_P(coroutine_conformance, failures_are_values) {
   const lease held = ours.acquire();
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(the_failure(m, {.wait = 20ms}, {}).get(), make_error_code(errc::timed_out));
+  EXPECT_EQ(the_failure(m, {.wait = short_wait}, {}).get(), make_error_code(errc::timed_out));
   EXPECT_EQ(the_failure(m, {}, stop.get_token()).get(), make_error_code(errc::cancelled));
   EXPECT_EQ(the_failure(m, {.ttl = -1s}, {}).get(), make_error_code(errc::invalid_argument));
   EXPECT_TRUE(throws(errc::timed_out, [&] { return throws_out_of_the_coroutine(m).get(); }));

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace holdfast::testing {
@@ -15,6 +16,13 @@ constexpr auto well_below_the_ttl = 10s;
 
 std::string acquire_of(lock_kind kind, const std::string& name) {
   return std::string("acquire ") + to_string(kind) + " " + name;
+}
+
+/// A server that finds the end of a connection and a release at the same moment may do the release first, and hand over
+/// to the dead. One that keeps its dead until their ttl ends is not waited for.
+template <class Seen>
+void let_it_see_the_death(const store_fixture& store, Seen seen) {
+  if (!store.notices_death_at_once()) std::ignore = eventually(seen, promised_second);
 }
 
 }  // namespace
@@ -114,6 +122,7 @@ TEST_P(process_conformance, a_killed_waiter_does_not_block_those_behind_it) {
   auto next = behind->async_acquire({.wait = store().passes_over_dead_waiters() ? well_below_the_ttl : live_timeout});
   ASSERT_TRUE(waiting(c, name, 2));
   other.kill();
+  let_it_see_the_death(store(), [&] { return waiters(c, name) == 1; });
   ASSERT_TRUE(succeeded(held.release()));
   EXPECT_TRUE(next.get().valid());
 }
@@ -128,6 +137,7 @@ TEST_P(process_conformance, a_killed_waiter_is_gone_when_the_lock_comes_free) {
   other.tell(acquire_of(kind(), name));
   ASSERT_TRUE(waiting(c, name, 1));
   other.kill();
+  let_it_see_the_death(store(), [&] { return waiters(c, name) == 0; });
   ASSERT_TRUE(succeeded(held.release()));
   EXPECT_TRUE(ours->try_acquire({.wait = store().passes_over_dead_waiters() ? well_below_the_ttl : live_timeout}))
       << "the lock went to a dead process";

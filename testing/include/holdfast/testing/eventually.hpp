@@ -14,7 +14,7 @@ inline constexpr std::chrono::seconds promised_second{1};
 
 /// How long a test looks on to see that something does not happen. Long enough to catch the usual mistake, short
 /// enough to be paid often: a wait that ends in time is the better proof wherever there is one.
-inline constexpr std::chrono::milliseconds short_wait{60};
+inline constexpr std::chrono::milliseconds short_wait{120};
 
 /// Waits a moment between two looks; longer with every look, so that a waiting test leaves the processor to the tested.
 class look_out {
