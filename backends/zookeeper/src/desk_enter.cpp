@@ -249,8 +249,8 @@ void desk::on_permits_read(const trip_ptr& way) {
   grant(t, way);
 }
 
-/// Counted from just before the request was sent. That is the claim's time alone: the session's end, which tenure knows,
-/// is the lease's too, and may come before.
+/// Counted from just before the request was sent. That is the claim's time alone: the session's end, which tenure
+/// knows, is the lease's too, and may come before.
 spi::time_point desk::lasts_until(const spi::claim& c, spi::time_point sent) const {
   const bool renewed = c.ttl == engine_.options().ttl;
   return sent + (renewed ? std::min<std::chrono::nanoseconds>(c.ttl, store_.timeout()) : c.ttl);

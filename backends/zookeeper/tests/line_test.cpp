@@ -41,8 +41,9 @@ TEST(zookeeper_line, children_that_are_no_contenders_do_not_count) {
 }
 
 TEST(zookeeper_line, readers_wait_for_the_nearest_writer_before_them) {
-  const names children{node('a', "__READ__0000000001"), node('b', "__WRIT__0000000002"), node('c', "__READ__0000000003"),
-                       node('d', "__WRIT__0000000004"), node('e', "__READ__0000000005")};
+  const names children{node('a', "__READ__0000000001"), node('b', "__WRIT__0000000002"),
+                       node('c', "__READ__0000000003"), node('d', "__WRIT__0000000004"),
+                       node('e', "__READ__0000000005")};
   EXPECT_EQ(judge(children, children[0]).what, verdict::is::holding);
   EXPECT_EQ(judge(children, children[1]).who, children[0]);
   EXPECT_EQ(judge(children, children[2]).who, children[1]);
@@ -52,7 +53,8 @@ TEST(zookeeper_line, readers_wait_for_the_nearest_writer_before_them) {
 }
 
 TEST(zookeeper_line, a_writer_that_became_a_reader_keeps_its_place) {
-  const names children{node('a', "__READ__0000000001"), node('a', "__WRIT__0000000001"), node('b', "__READ__0000000002")};
+  const names children{node('a', "__READ__0000000001"), node('a', "__WRIT__0000000001"),
+                       node('b', "__READ__0000000002")};
   EXPECT_EQ(judge(children, children[0]).what, verdict::is::holding);
   EXPECT_EQ(judge(children, children[2]).who, children[1]);
 }
@@ -60,9 +62,9 @@ TEST(zookeeper_line, a_writer_that_became_a_reader_keeps_its_place) {
 TEST(zookeeper_line, other_families_before_it_are_refused_and_those_behind_it_refuse_themselves) {
   const std::string ours = node('a', "lock-0000000005");
   for (const std::string& other : {node('b', "__READ__0000000004"), node('b', "__WRIT__0000000004"),
-                                  std::string("0123456789abcdef0123456789abcdef__lock__0000000004"),
-                                  std::string("0123456789abcdef0123456789abcdef__rlock__0000000004"),
-                                  node('b', "latch-0000000004"), std::string("x-123456-0000000004")}) {
+                                   std::string("0123456789abcdef0123456789abcdef__lock__0000000004"),
+                                   std::string("0123456789abcdef0123456789abcdef__rlock__0000000004"),
+                                   node('b', "latch-0000000004"), std::string("x-123456-0000000004")}) {
     EXPECT_EQ(judge({ours, other}, ours).what, verdict::is::mixed) << other;
     EXPECT_EQ(judge({ours, other}, ours).who, other);
   }
@@ -90,9 +92,9 @@ TEST(zookeeper_line, the_owner_is_found_in_a_protected_name) {
 TEST(zookeeper_line, those_who_hold_are_the_first_or_all_readers_before_a_writer) {
   EXPECT_EQ(holding({}), 0u);
   EXPECT_EQ(holding(line_of({node('a', "lock-0000000001"), node('b', "lock-0000000002")}, family::lock)), 1u);
-  EXPECT_EQ(holding(line_of({node('a', "__READ__0000000001"), node('b', "__READ__0000000002"),
-                             node('c', "__WRIT__0000000003")},
-                            family::read_write)),
+  EXPECT_EQ(holding(line_of(
+                {node('a', "__READ__0000000001"), node('b', "__READ__0000000002"), node('c', "__WRIT__0000000003")},
+                family::read_write)),
             2u);
 }
 

@@ -54,11 +54,11 @@ raw_zookeeper::node raw_zookeeper::get(const std::string& path) const {
 
 std::string raw_zookeeper::create(const std::string& path, const std::string& data, kind k) const {
   std::array<char, 1024> made{};
-  const int flags = k == kind::persistent ? ZOO_PERSISTENT
+  const int flags = k == kind::persistent  ? ZOO_PERSISTENT
                     : k == kind::ephemeral ? ZOO_EPHEMERAL
                                            : ZOO_EPHEMERAL_SEQUENTIAL;
-  zoo_create(handle_, path.c_str(), data.data(), static_cast<int>(data.size()), &ZOO_OPEN_ACL_UNSAFE, flags, made.data(),
-             made.size());
+  zoo_create(handle_, path.c_str(), data.data(), static_cast<int>(data.size()), &ZOO_OPEN_ACL_UNSAFE, flags,
+             made.data(), made.size());
   return made.data();
 }
 
