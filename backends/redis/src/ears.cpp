@@ -79,10 +79,11 @@ void ears::drop(const subject& what) {
 }
 
 void ears::connect() {
-  if (std::exchange(dialling_, true)) return;
+  if (dialling_) return;
   dial_later(engine_, failures_, [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->dial_now();
   });
+  dialling_ = true;
 }
 
 void ears::dial_now() {

@@ -23,10 +23,13 @@ std::shared_ptr<peer> peer::find(session_id id, const process& who, const proces
   // The descriptor first, then the start time: if that is right now, it was right when the descriptor was made.
   const auto start = start_time(who.pid);
   if (start && *start != who.start) return nullptr;
-  // Not readable (/proc mounted with hidepid): whose descriptor it is cannot be told, and nobody is declared dead.
-  if (!start) return std::make_shared<peer>(id, descriptor());
+  // Whosever descriptor it is: if that one is dead, so is who had the number before. Also the reason why the start time
+  // of one that was just reaped cannot be read.
   auto found = std::make_shared<peer>(id, std::move(pidfd));
-  return found->dead() ? nullptr : found;
+  if (found->dead()) return nullptr;
+  // Not readable though it lives (/proc mounted with hidepid): whose descriptor it is cannot be told.
+  if (!start) return std::make_shared<peer>(id, descriptor());
+  return found;
 }
 
 peer::~peer() {
@@ -53,7 +56,8 @@ std::shared_ptr<peer> peers::known(session_id id) const {
 
 std::shared_ptr<peer> peers::meet(session_id id, const process& who) {
   auto met = peer::find(id, who, self_);
-  if (!met) return nullptr;
+  // One that cannot be watched is looked for again each time: perhaps only descriptors were short.
+  if (!met || !met->watchable()) return met;
   std::vector<std::shared_ptr<peer>> dropped;  // destroyed outside the lock: they wait for a callback that may want it
   std::lock_guard lock(mutex_);
   if (known_.size() >= most_kept) drop_unused(dropped);
@@ -92,12 +96,12 @@ void peers::watch(const std::shared_ptr<peer>& who) {
 }
 
 void peers::on_death(peer& dead) {
-  {
-    std::lock_guard lock(mutex_);
-    dead.watched_by_ = nullptr;
-  }
   // The descriptor stays readable: without this the reactor would spin for as long as somebody keeps the peer.
   engine_.forget(dead.descriptor_to_poll());
+  {
+    std::lock_guard lock(mutex_);
+    dead.watched_by_ = nullptr;  // only now: until then it cannot be watched once more
+  }
   forget(dead.id());
   died_(dead.id());
 }

@@ -52,7 +52,7 @@ class peers {
   const process& self() const noexcept { return self_; }
 
   std::shared_ptr<peer> known(session_id id) const;
-  /// The peer, which is kept; nothing if its process is gone.
+  /// The peer, which is kept if it can be watched; nothing if its process is gone.
   std::shared_ptr<peer> meet(session_id id, const process& who);
   void forget(session_id id);
   /// From now on its death is told.

@@ -156,8 +156,9 @@ result<spi::entry_result> store::enter(const spi::entry_request& request) {
   if (!outcome) return outcome.error();
   crowded(c.name).store(!outcome->grant, std::memory_order_relaxed);
   if (outcome->grant && !is_count(c.kind)) post_->open_soon();
-  for (const auto& neighbour : outcome->ahead) met_.watch(neighbour);
+  // In this order: a death that is told before anybody stands behind it is told to nobody.
   if (outcome->ticket != 0) standing_.stand_behind(c.id, outcome->ahead);
+  for (const auto& neighbour : outcome->ahead) met_.watch(neighbour);
   return answer(*outcome);
 }
 
