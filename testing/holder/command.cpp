@@ -13,7 +13,7 @@ const char* const help_text =
     "      reader (of a shared_mutex), permits (with of=N [permits=N])\n"
     "  release|renew|token|valid|lost|cause [as=SLOT] (cause: the number of the loss)\n"
     "  lock|unlock|try_lock KIND NAME [order=fifo]\n"
-    "  count KIND NAME LOOPS counter=FILE [history=FILE] [order=fifo] -> counted N\n"
+    "  count KIND NAME LOOPS counter=FILE [history=FILE] [late=yes] [order=fifo] -> counted N\n"
     "  take|give NAME N (counting_semaphore)   count_down NAME N, wait NAME [wait=MS] (latch)\n"
     "  add NAME N (cell, N times one)   admit NAME TOKEN (fence)   stripe NAME N KEY (striped_mutex)\n"
     "  cancel (at once, whatever waits)   exit\n";

@@ -37,15 +37,15 @@ class etcd_cluster : public ::testing::Test {
     });
   }
 
-  /// Six processes count on an unprotected counter, and write down what they see; `trouble` happens meanwhile.
+  /// Eight processes count on an unprotected counter, and write down what they see; `trouble` happens meanwhile.
   template <class Trouble>
   void count_through(Trouble trouble) {
     const temporary_directory directory;
     const std::string file = (directory.path() / "counter").string();
     const std::string seen = (directory.path() / "history").string();
     const shared_counter counter(file);
-    const int share = scaled(120);
-    constexpr int crowd = 6;
+    const int share = scaled(90);
+    constexpr int crowd = 8;
     std::vector<holder_process> all;
     for (int i = 0; i < crowd; ++i) all.emplace_back();
     // Long enough for an election on a machine that has much else to do.

@@ -67,7 +67,7 @@ TEST_P(zookeeper_ensemble_harm, lets_no_two_in_and_work_goes_on) {
     ASSERT_EQ(all.back().ask("connect " + servers_.url("/harm") + " ttl=4000 request=60000"), "ok");
   }
   for (auto& one : all)
-    one.tell("count mutex m " + std::to_string(share) + " counter=" + counter_ + " history=" + history_);
+    one.tell("count mutex m " + std::to_string(share) + " counter=" + counter_ + " history=" + history_ + " late=yes");
   ASSERT_TRUE(gets_on());
   zookeeper_server& victim = GetParam().whom == member::leader ? servers_.leader() : servers_.follower();
   do_harm(victim);
