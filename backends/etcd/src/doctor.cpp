@@ -75,6 +75,12 @@ void judge_member(const health::answer& one, std::vector<finding>& out) {
     return;
   }
   judge_version(one, out);
+  // A date is cut to the second, and so is what is made of it.
+  if (one.ahead && std::chrono::abs(*one.ahead) > 2s)
+    out.push_back({level::warning, one.address + "'s clock is " + std::to_string(std::chrono::abs(*one.ahead).count()) +
+                                       " s " + (*one.ahead > 0s ? "ahead of" : "behind") +
+                                       " ours: leases do not depend on it, but logs cannot be compared, and signed "
+                                       "tokens and certificates may be refused; keep it by NTP"});
   if (one.leader == 0) out.push_back({level::danger, one.address + " has no leader: it grants nothing"});
   if (one.learner)
     out.push_back({level::warning, one.address + " is a learner, which serves no locks; take it out of the URL"});

@@ -21,6 +21,10 @@ health::answer ask(office& of, std::size_t index, std::chrono::nanoseconds limit
   out.size = said->dbsize();
   out.quota = said->dbsizequota();
   out.learner = said->islearner();
+  if (of.through.plain()) {
+    if (const auto date = clock_of(out.address))
+      out.ahead = *date - std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  }
   return out;
 }
 

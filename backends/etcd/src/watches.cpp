@@ -8,6 +8,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
+// A login is dear to the server, which stretches passwords; who has no right must not ask for one all the time.
+constexpr std::chrono::nanoseconds between_logins = 10s;
+
 std::chrono::nanoseconds pause_after(unsigned failures) {
   return std::min<std::chrono::nanoseconds>(10ms * (1U << std::min(failures, 7U)), 1s);
 }
@@ -128,11 +131,32 @@ void watches::on_refused(id which, const etcdserverpb::WatchResponse& reply) {
     if (line_->drop_old_login()) return;
     const auto found = open_.find(which);
     if (found == open_.end()) return;
-    told = found->second.tell;
     take_off(found->second);
+    // Perhaps nobody has noticed yet that it is over.
+    if (log_in_again()) return;
+    told = found->second.tell;
     open_.erase(found);
   }
   told->refused(failure_of_watch(reply.cancel_reason()));
+}
+
+/// With the new login all that are on no stream begin again. False: it was made a moment ago, and is not to blame.
+bool watches::log_in_again() {
+  if (logging_in_) return true;
+  auto& engine = wire_.engine();
+  if (shut_ || !wire_.has_user() || (logged_in_ && engine.now() - *logged_in_ < between_logins)) return false;
+  logging_in_ = true;
+  engine.post([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    const auto good = self->wire_.log_in(self->wire_.patience());
+    const std::lock_guard lock(self->mutex_);
+    self->logging_in_ = false;
+    if (good) self->logged_in_ = self->wire_.engine().now();
+    self->line_->drop_old_login();
+    self->begin_again_soon();
+  });
+  return true;
 }
 
 /// Also the answer to close(), which nobody waits for.

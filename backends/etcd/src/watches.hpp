@@ -67,6 +67,7 @@ class watches : public std::enable_shared_from_this<watches> {
   void create(id which, watch& what);
   void take_off(watch& what);
   void begin_again_soon();
+  bool log_in_again();
   std::optional<std::int64_t> created(line::number on, std::int64_t number);
 
   wire& wire_;
@@ -78,6 +79,8 @@ class watches : public std::enable_shared_from_this<watches> {
   std::int64_t next_number_ = 1;
   unsigned failures_ = 0;
   bool beginning_again_ = false;  // those that are on no stream wait for a moment
+  bool logging_in_ = false;
+  std::optional<spi::time_point> logged_in_;  // because a watch was refused
   bool shut_ = false;
   std::shared_ptr<line> line_;
   std::atomic<std::uint64_t> events_{0};

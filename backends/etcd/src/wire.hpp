@@ -67,6 +67,8 @@ class wire : private process_guard::loop {
   grpc::CompletionQueue& queue() noexcept { return queue_; }
   spi::runtime& engine() noexcept { return engine_; }
   std::string shown() const { return where_.shown(); }
+  bool plain() const noexcept { return !where_.tls; }
+  bool has_user() const noexcept { return !where_.user.empty(); }
   /// The latest term of a leader in which a majority has answered. What a member answers by itself in an earlier one is
   /// worth nothing: its leader was deposed, and has not noticed.
   std::uint64_t raft_term() const noexcept { return raft_term_; }

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 namespace holdfast::testing {
 
 using namespace std::chrono_literals;
@@ -61,6 +63,25 @@ TEST(etcd_auth, a_login_that_the_server_forgot_is_made_again) {
   EXPECT_TRUE(eventually([&] { return held.renew().has_value(); }));
   EXPECT_TRUE(eventually([&] { return held.release().has_value(); }));
   EXPECT_TRUE(waits.get().valid());
+}
+
+TEST(etcd_auth, who_only_watches_logs_in_again_too) {
+  etcd_server server;
+  switch_on(server);
+  client looker = connect(as(server, "service:s3cret"));
+  std::atomic<int> grants = 0;
+  const subscription watching = looker.watch("orders/", [&](const change& c) {
+    if (c.what == change::kind::granted) ++grants;
+  });
+  const auto someone_gets_it = [&] {
+    const int before = grants;
+    const lease held = mutex(connect(as(server, "root:rootpw")), "orders/1").acquire();
+    return eventually([&] { return grants > before; });
+  };
+  ASSERT_TRUE(someone_gets_it());
+  server.kill();
+  server.start();  // it keeps logins in memory
+  EXPECT_TRUE(someone_gets_it());
 }
 
 TEST(etcd_auth, a_password_where_there_are_no_users_is_not_needed) {

@@ -1,5 +1,7 @@
 #include "doctor.hpp"
 
+#include <holdfast/testing/etcd_server.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -97,6 +99,34 @@ TEST(etcd_doctor, sees_what_endangers_locks) {
   what = well();
   what.asked.push_back({"h:2", "no answer", "", 0, 0, 0, 0, false});
   EXPECT_TRUE(says(what, level::warning, "h:2 does not answer"));
+}
+
+TEST(etcd_doctor, names_a_clock_that_is_off) {
+  auto what = well();
+  what.asked[0].ahead = 1s;
+  EXPECT_EQ(count(what, level::warning), 0u) << "a date has whole seconds";
+  what.asked[0].ahead = 40s;
+  EXPECT_TRUE(says(what, level::warning, "40 s ahead of ours"));
+  what.asked[0].ahead = -40s;
+  EXPECT_TRUE(says(what, level::warning, "40 s behind ours"));
+}
+
+TEST(etcd_doctor, reads_the_date_of_an_answer) {
+  EXPECT_EQ(date_in("HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n{}"),
+            std::chrono::sys_seconds(784111777s));
+  for (const char* none : {"", "HTTP/1.1 200 OK\r\n\r\n", "\r\nDate: ", "\r\nDate: yesterday\r\n",
+                           "\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT and more\r\n"})
+    EXPECT_FALSE(date_in(none)) << none;
+}
+
+TEST(etcd_doctor, asks_a_member_for_its_clock) {
+  testing::etcd_server server;
+  const auto before = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const auto said = clock_of(server.node(0).address());
+  ASSERT_TRUE(said);
+  EXPECT_GE(*said, before);
+  EXPECT_LE(*said, std::chrono::system_clock::now());
+  EXPECT_FALSE(clock_of("127.0.0.1:1")) << "nobody is there";
 }
 
 }  // namespace holdfast::etcd
