@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <set>
 #include <string_view>
 
 namespace holdfast::zookeeper {
@@ -54,30 +55,62 @@ std::string line_after(std::string_view text, std::string_view mark) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-void judge_version(const symptoms& seen, std::vector<finding>& all) {
-  const auto found = seen.srvr ? version_in(*seen.srvr) : std::nullopt;
-  if (!found) {
-    all.push_back({level::warning,
-                   "version: cannot tell; let the server answer srvr (4lw.commands.whitelist=srvr, its default)"});
-    return;
-  }
-  const std::string text = "version " + text_of(*found);
-  if (*found < oldest)
+void judge_version(const version& found, std::vector<finding>& all) {
+  const std::string text = "version " + text_of(found);
+  if (found < oldest)
     all.push_back({level::danger, text + ": too old for locks in Curator's layout; 3.5.1 or later is needed"});
-  else if (*found < sheds_nodes)
+  else if (found < sheds_nodes)
     all.push_back(
         {level::danger, text + ": a dead client's node may stay for ever (ZOOKEEPER-2355), and its lock with it; "
                                "use 3.5.4 or later"});
-  else if (*found < keeps_agreeing)
+  else if (found < keeps_agreeing)
     all.push_back({level::warning, text + ": a follower that loses its leader may come to differ from the others "
                                           "(ZOOKEEPER-4712, mended in 3.9.3)"});
   else
     all.push_back({level::fact, text});
-  if (const auto mode = line_after(*seen.srvr, "Mode: "); !mode.empty())
-    all.push_back({level::fact, "connected to a server that is " + mode});
 }
 
-void judge_members(const symptoms& seen, std::vector<finding>& all) {
+/// How many of those that were asked serve.
+std::size_t judge_servers(const symptoms& seen, std::vector<finding>& all) {
+  std::set<version> versions;
+  std::size_t serving = 0;
+  std::size_t leaders = 0;
+  for (const auto& one : seen.servers) {
+    const auto mode = one.srvr ? line_after(*one.srvr, "Mode: ") : std::string();
+    if (!one.srvr) {
+      all.push_back({level::warning, one.address +
+                                         " does not answer srvr: it is down, or cannot be reached from here, or may "
+                                         "not say (4lw.commands.whitelist=srvr, the default)"});
+    } else if (mode.empty()) {
+      all.push_back({level::warning, one.address + " does not serve: it starts, or finds no majority"});
+    } else {
+      ++serving;
+      if (mode == "leader" || mode == "standalone") ++leaders;
+      all.push_back({level::fact, one.address + " is " + mode});
+    }
+    if (const auto found = one.srvr ? version_in(*one.srvr) : std::nullopt) versions.insert(*found);
+  }
+  if (leaders > 1)
+    all.push_back(
+        {level::warning, std::to_string(leaders) +
+                             " servers say that they lead: the URL names several ensembles, or there is an election"});
+  if (versions.empty()) all.push_back({level::warning, "version: cannot tell; no server answers srvr"});
+  for (const auto& one : versions) judge_version(one, all);
+  return serving;
+}
+
+void judge_majority(std::size_t members, std::size_t named, std::size_t serving, std::vector<finding>& all) {
+  if (named > members || members < 3) return;
+  // Of those that the URL does not name nothing is known.
+  if (serving + (members - named) <= members / 2 + 1 && serving < named)
+    all.push_back({level::danger, "of " + std::to_string(named) + " servers " + std::to_string(serving) +
+                                      " serve: the loss of one more stops all, and no lock is granted then"});
+  if (named < members)
+    all.push_back({level::fact, "the URL names " + std::to_string(named) + " of " + std::to_string(members) +
+                                    " members: the others are not asked, whoever fails"});
+}
+
+void judge_members(const symptoms& seen, std::size_t serving, std::vector<finding>& all) {
   if (!seen.members) {
     all.push_back({level::warning, "members: cannot tell; the user may not read /zookeeper/config"});
     return;
@@ -97,6 +130,7 @@ void judge_members(const symptoms& seen, std::vector<finding>& all) {
     all.push_back({level::warning, text + ": no more can be lost than of one less; an odd number is as safe"});
   else
     all.push_back({level::fact, text + ": " + std::to_string((count - 1) / 2) + " may be lost"});
+  judge_majority(count, seen.servers.size(), serving, all);
 }
 
 void judge_session(const symptoms& seen, std::vector<finding>& all) {
@@ -128,8 +162,8 @@ bool is_here(const std::string& servers) {
 
 std::vector<finding> judge_health(const symptoms& seen, const settings& where) {
   std::vector<finding> all;
-  judge_version(seen, all);
-  judge_members(seen, all);
+  const auto serving = judge_servers(seen, all);
+  judge_members(seen, serving, all);
   judge_session(seen, all);
   if (seen.forbidden)
     all.push_back({level::danger,

@@ -13,7 +13,11 @@ namespace holdfast::zookeeper {
 
 /// What could be learned of an ensemble. What it was not willing to say is missing.
 struct symptoms {
-  std::optional<std::string> srvr;                ///< What the server we are connected to says to `srvr`.
+  struct server {
+    std::string address;
+    std::optional<std::string> srvr;  ///< What it says to that.
+  };
+  std::vector<server> servers;                    ///< Those of the URL.
   std::optional<std::string> members;             ///< The node /zookeeper/config.
   std::chrono::nanoseconds asked{0};              ///< The session's timeout: ours
   std::chrono::nanoseconds granted{0};            ///< and the server's.

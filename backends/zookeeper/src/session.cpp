@@ -226,10 +226,4 @@ void session::stay_in_touch() {
   engine_.at(engine_.now() + pause, [this] { stay_in_touch(); });
 }
 
-std::string session::server() const {
-  const std::shared_lock lock(handle_mutex_);
-  const char* const name = handle_ == nullptr ? nullptr : zoo_get_current_server(handle_);
-  return name == nullptr ? std::string() : name;
-}
-
 }  // namespace holdfast::zookeeper

@@ -85,7 +85,6 @@ class session {
   /// When the leases in it are over: before the leader may end it. Moved by what a quorum agrees to, see tenure.
   spi::time_point end() const { return tenure_.end(); }
   tenure::shared_end shared_end() const { return tenure_.ends(); }
-  std::string server() const;  ///< The one we are connected to.
 
   const settings& where() const noexcept { return where_; }
 

@@ -17,6 +17,8 @@
 
 namespace holdfast::zookeeper {
 
+struct examination;
+
 /// One client's way to a ZooKeeper ensemble.
 ///
 /// Thread safety: safe.
@@ -61,6 +63,8 @@ class zookeeper_backend final : public spi::backend {
   void examine(spi::completion<std::vector<finding>> done) override;
 
  private:
+  void ask_servers(const std::shared_ptr<examination>& all);
+
   session::listener ears();
 
   spi::runtime& engine_;

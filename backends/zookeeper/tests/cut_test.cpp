@@ -65,7 +65,7 @@ class zookeeper_cut : public ::testing::TestWithParam<cut_case> {
   template <class Lock>
   void cut_often(Lock& cut, Lock& spared) {
     std::minstd_rand random{20261116};
-    const auto cuts = static_cast<std::size_t>(scaled(60));
+    const auto cuts = static_cast<std::size_t>(scaled(125));
     for (int round = 0; proxy_.cuts() < cuts; ++round) {
       const bool to_server = GetParam().which == direction::to_server;
       // A life is about as many bytes.

@@ -12,9 +12,15 @@ namespace {
 
 using level = finding::level;
 
+std::string answer(const std::string& version, const std::string& mode) {
+  return "Zookeeper version: " + version + ", built on 2024-10-17\nMode: " + mode + "\n";
+}
+
 symptoms healthy() {
   symptoms s;
-  s.srvr = "Zookeeper version: 3.9.3-c26634f34490bb0ea7a09cc51e05ede3b4e320ee, built on 2024-10-17\nMode: follower\n";
+  s.servers = {{"a:1", answer("3.9.3-c26634f3", "follower")},
+               {"b:1", answer("3.9.3-c26634f3", "leader")},
+               {"c:1", answer("3.9.3-c26634f3", "follower")}};
   s.members = "server.1=a:1:2:participant\nserver.2=b:1:2:participant\nserver.3=c:1:2:participant\nversion=0";
   s.asked = s.granted = 30s;
   s.write = 3ms;
@@ -32,19 +38,33 @@ bool says(const symptoms& s, level how, const std::string& what, const settings&
 TEST(zookeeper_doctor, a_healthy_ensemble_gives_no_cause_for_concern) {
   for (const auto& one : judge_health(healthy(), {})) EXPECT_EQ(one.how, level::fact) << one.text;
   EXPECT_TRUE(says(healthy(), level::fact, "3 members: 1 may be lost"));
-  EXPECT_TRUE(says(healthy(), level::fact, "follower"));
+  EXPECT_TRUE(says(healthy(), level::fact, "b:1 is leader"));
 }
 
 TEST(zookeeper_doctor, versions_with_defects_are_named) {
   symptoms s = healthy();
-  s.srvr = "Zookeeper version: 3.8.0--1, built on 2022-02-25\nMode: standalone\n";
+  s.servers[1].srvr = answer("3.8.0--1", "leader");
   EXPECT_TRUE(says(s, level::warning, "ZOOKEEPER-4712"));
-  s.srvr = "Zookeeper version: 3.5.3-beta, built on\n";
+  EXPECT_TRUE(says(s, level::fact, "version 3.9.3")) << "the others";
+  s.servers[1].srvr = answer("3.5.3-beta", "leader");
   EXPECT_TRUE(says(s, level::danger, "ZOOKEEPER-2355"));
-  s.srvr = "Zookeeper version: 3.4.14-x, built on\n";
+  s.servers[1].srvr = answer("3.4.14-x", "leader");
   EXPECT_TRUE(says(s, level::danger, "too old"));
-  s.srvr.reset();
-  EXPECT_TRUE(says(s, level::warning, "cannot tell"));
+  for (auto& one : s.servers) one.srvr.reset();
+  EXPECT_TRUE(says(s, level::warning, "version: cannot tell"));
+}
+
+TEST(zookeeper_doctor, servers_that_do_not_serve_are_named) {
+  symptoms s = healthy();
+  s.servers[0].srvr.reset();
+  EXPECT_TRUE(says(s, level::warning, "a:1 does not answer"));
+  EXPECT_TRUE(says(s, level::danger, "of 3 servers 2 serve: the loss of one more stops all"));
+  s.servers[0].srvr = "This ZooKeeper instance is not currently serving requests\n";
+  EXPECT_TRUE(says(s, level::warning, "a:1 does not serve"));
+  s.servers[0].srvr = answer("3.9.3", "leader");
+  EXPECT_TRUE(says(s, level::warning, "2 servers say that they lead"));
+  s.servers.pop_back();
+  EXPECT_TRUE(says(s, level::fact, "names 2 of 3 members"));
 }
 
 TEST(zookeeper_doctor, too_few_members_are_named) {

@@ -80,6 +80,22 @@ TEST_P(zookeeper_ensemble_harm, lets_no_two_in_and_work_goes_on) {
   EXPECT_TRUE(eventually([&] { return c.inspect("m").empty(); })) << "something is left";
 }
 
+TEST(zookeeper_ensemble, the_doctor_names_a_member_that_is_down) {
+  zookeeper_ensemble servers;
+  const client c = connect(servers.url("/doctor"));
+  const auto says = [&](const std::string& what) {
+    const auto all = c.examine();
+    return std::any_of(all.begin(), all.end(), [&](const finding& f) { return f.text.find(what) != f.text.npos; });
+  };
+  EXPECT_TRUE(says("3 members: 1 may be lost"));
+  EXPECT_TRUE(says(servers.leader().address() + " is leader"));
+  EXPECT_FALSE(says("the loss of one more"));
+  zookeeper_server& victim = servers.follower();
+  victim.kill();
+  EXPECT_TRUE(says(victim.address() + " does not answer"));
+  EXPECT_TRUE(says("the loss of one more"));
+}
+
 INSTANTIATE_TEST_SUITE_P(each, zookeeper_ensemble_harm,
                          ::testing::Values(harm{"leader_killed", member::leader, damage::killed},
                                            harm{"leader_paused", member::leader, damage::paused},
