@@ -60,9 +60,7 @@ void desk::on_own_seen(const seat_ptr& s, const std::string& path, int code, con
   if (!present(s) || !owns(*s, path)) return;
   if (code == ZOK && stat.ephemeralOwner == store_.id()) {
     s->watched = true;
-    if (value == revocation) {
-      engine_.log(log_level::warning, "somebody asks for '" + s->claim.name + "' to be released (" + path + ")");
-    }
+    if (value == revocation) engine_.asked_for(s->claim.id);
     return;
   }
   if (outcome_unknown(code)) {

@@ -184,6 +184,8 @@ class HOLDFAST_EXPORT runtime {
 
   /// A grant of ours is gone (evicted, session ended): the lease is told at once. Unknown ids are ignored.
   virtual void lost(const owner_id& id, loss cause) noexcept = 0;
+  /// Somebody asks that a grant of ours be released: the client is told. Unknown ids are ignored.
+  virtual void asked_for(const owner_id& /*id*/) noexcept {}
 };
 
 /// A store.
