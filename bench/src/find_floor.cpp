@@ -15,7 +15,7 @@ std::string store_of(std::string_view scheme) {
   const auto plus = scheme.find('+');
   std::string store(scheme.substr(0, plus));
   if (store == "rediss" || store == "etcds") store.pop_back();
-  return store;
+  return store == "zk" ? "zookeeper" : store;
 }
 
 std::string core_directory() {

@@ -118,6 +118,14 @@ void engine::lost(const spi::owner_id& id, loss cause) noexcept {
   if (auto grant = renewer_->find(id)) end_grant(grant, cause);
 }
 
+void engine::asked_for(const spi::owner_id& id) noexcept {
+  const auto grant = renewer_ ? renewer_->find(id) : nullptr;
+  if (!grant) return;
+  log(log_level::info, "somebody asks for '" + grant->name() + "' to be released");
+  const auto holder = grant->tenant.with([](const store_grant::tenancy& t) { return t.holder.lock(); });
+  if (holder) emit({event::kind::asked_for, grant->name(), holder->token(), loss::none, {}});
+}
+
 std::shared_ptr<acquisition> engine::acquire(spi::claim claim, acquire_terms terms, spi::caller from,
                                              acquisition::completion done) {
   if (!in_own_process()) {

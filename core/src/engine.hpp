@@ -59,6 +59,7 @@ class engine final : public spi::runtime, public std::enable_shared_from_this<en
   void on_readable(int fd, std::function<void()> ready) override;
   void forget(int fd) noexcept override;
   void lost(const spi::owner_id& id, loss cause) noexcept override;
+  void asked_for(const spi::owner_id& id) noexcept override;
 
   // For the faces.
   const std::string& url() const noexcept { return url_; }

@@ -29,13 +29,15 @@ lease_clock::time_point grant_hold::valid_until() const noexcept {
 
 lease_clock::time_point grant_hold::now() const noexcept { return engine_->now(); }
 
-bool grant_hold::valid() const noexcept {
-  return held() && engine_->in_own_process() && engine_->now() < grant_->valid_until();
-}
+bool grant_hold::valid() const noexcept { return held() && engine_->in_own_process() && !grant_->over(engine_->now()); }
 
 void grant_hold::look_at_clock() const noexcept {
-  if (held() && engine_->now() >= grant_->valid_until())
-    engine_->end_grant(grant_, grant_->unanswered > 0 ? loss::unreachable : loss::expired);
+  if (!held()) return;
+  const auto now = engine_->now();
+  if (!grant_->over(now)) return;
+  // Longer than its own time it was paused; else the session was silent for too long.
+  const bool by_session = now < grant_->valid_until();
+  engine_->end_grant(grant_, by_session || grant_->unanswered > 0 ? loss::unreachable : loss::expired);
 }
 
 std::stop_token grant_hold::lost() const noexcept {

@@ -35,6 +35,8 @@ const char* to_string(event::kind what) noexcept {
       return "lost";
     case event::kind::renewal_failed:
       return "renewal_failed";
+    case event::kind::asked_for:
+      return "asked_for";
   }
   return "unknown";
 }

@@ -24,6 +24,7 @@ class store_grant {
       : claim_(std::move(claim)),
         life_(l),
         granted_at_(now),
+        session_ends_(grant.session_ends),
         next_token_(grant.first_token.value()),
         tokens_(grant.tokens) {
     extend(grant.expires, now);
@@ -43,6 +44,10 @@ class store_grant {
   lease_clock::time_point granted_at() const noexcept { return granted_at_; }
 
   lease_clock::time_point valid_until() const noexcept { return lease_clock::time_point(valid_until_.load()); }
+  /// By its own time, or by that of the session it lives in.
+  bool over(lease_clock::time_point now) const noexcept {
+    return now >= valid_until() || (session_ends_ && now.time_since_epoch() >= session_ends_->load());
+  }
   void extend(lease_clock::time_point expires, lease_clock::time_point now) noexcept {
     unanswered = 0;
     valid_until_ = validity(expires, now, claim_.ttl).time_since_epoch();
@@ -50,10 +55,13 @@ class store_grant {
   void convert(spi::access to) noexcept { access_changed_ = to != claim_.access; }
 
   /// Where validity ends for a term that ends at `expires`, as seen at `now`: the margin is that of the term, which may
-  /// be shorter than the ttl.
+  /// be shorter than the ttl. An end as far in the past as can be stays there.
   static lease_clock::time_point validity(lease_clock::time_point expires, lease_clock::time_point now,
                                           std::chrono::nanoseconds ttl) noexcept {
-    return expires - drift_margin(std::clamp<std::chrono::nanoseconds>(expires - now, 0ns, ttl));
+    // Compared before it is subtracted: a difference that wraps around would make it valid for ever.
+    const auto left = expires <= now ? 0ns : std::min<std::chrono::nanoseconds>(expires - now, ttl);
+    const auto margin = drift_margin(left);
+    return expires < lease_clock::time_point::min() + margin ? lease_clock::time_point::min() : expires - margin;
   }
 
   /// The tokens drawn in advance must not be used: a greater one was given out. It is not passed on any more.
@@ -82,6 +90,7 @@ class store_grant {
   const spi::claim claim_;
   const life life_;
   const lease_clock::time_point granted_at_;
+  const std::shared_ptr<const std::atomic<lease_clock::duration>> session_ends_;
   std::atomic<lease_clock::duration> valid_until_{};
   std::atomic<bool> access_changed_{false};
   // Only the present holder draws, when it passes the grant on.

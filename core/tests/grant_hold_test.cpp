@@ -2,7 +2,9 @@
 
 #include "support/rig.hpp"
 
+#include <atomic>
 #include <barrier>
+#include <memory>
 #include <thread>
 
 namespace holdfast::testing {
@@ -16,6 +18,25 @@ TEST(grant_hold, lost_is_stopped_at_the_first_look_after_a_pause) {
   EXPECT_FALSE(a->held->valid());
   EXPECT_TRUE(a->held->lost().stop_requested());
   EXPECT_EQ(a->held->loss_cause(), loss::expired);
+}
+
+TEST(grant_hold, a_ttl_longer_than_the_sessions_time_is_over_with_the_session) {
+  rig r({.ttl = 30s});
+  r.store->enter.holds_back();
+  auto a = r.ask("x", {.ttl = 1h});
+  const auto session =
+      std::make_shared<std::atomic<spi::time_point::duration>>((r.time->now() + 20s).time_since_epoch());
+  r.store->enter.complete(spi::granted{1, 1, r.time->now() + 1h, session});
+  ASSERT_TRUE(a->granted());
+  r.time->jump(15s);
+  EXPECT_TRUE(a->held->valid());
+  *session = (r.time->now() + 20s).time_since_epoch();  // it was heard of
+  r.time->jump(15s);
+  EXPECT_TRUE(a->held->valid());
+  r.time->jump(15s);
+  EXPECT_FALSE(a->held->valid());
+  EXPECT_TRUE(a->held->lost().stop_requested());
+  EXPECT_EQ(a->held->loss_cause(), loss::unreachable);
 }
 
 TEST(grant_hold, the_token_given_out_before_is_stopped_too) {

@@ -95,7 +95,8 @@ TEST(histogram, takes_the_shortest_and_the_longest) {
 }
 
 TEST(words, every_event_and_change_has_one) {
-  for (const auto what : {event::kind::acquired, event::kind::released, event::kind::lost, event::kind::renewal_failed})
+  for (const auto what : {event::kind::acquired, event::kind::released, event::kind::lost, event::kind::renewal_failed,
+                          event::kind::asked_for})
     EXPECT_STRNE(to_string(what), "unknown");
   for (const auto what : {change::kind::granted, change::kind::released, change::kind::waiting, change::kind::left})
     EXPECT_STRNE(to_string(what), "unknown");

@@ -7,11 +7,13 @@ holdfast_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # server to `test`.
 holdfast_packages() {
   case "$1" in
-    build) echo "cmake ninja-build g++ pkg-config libsqlite3-dev libhiredis-dev libssl-dev" ;;
-    test) echo "libgtest-dev nlohmann-json3-dev libasio-dev sqlite3 redis-server openssl dpkg-dev procps util-linux man-db" \
+    build) echo "cmake ninja-build g++ pkg-config libsqlite3-dev libhiredis-dev libssl-dev" \
+      "libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev libzookeeper-mt-dev" ;;
+    test) echo "libgtest-dev nlohmann-json3-dev libasio-dev sqlite3 redis-server etcd-server etcd-client libzookeeper-java" \
+      "openssl dpkg-dev procps util-linux man-db" \
       "clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19 openjdk-17-jdk-headless maven python3-venv" \
-      "$(holdfast_node)" ;;
-    bench) echo "util-linux redis-server" ;;
+      "$(holdfast_node) $(holdfast_go)" ;;
+    bench) echo "util-linux redis-server etcd-server etcd-client libzookeeper-java openjdk-17-jre-headless" ;;
     peers) echo "openjdk-17-jdk-headless maven python3-venv $(holdfast_go)" ;;
     *) echo "holdfast_packages: no such group: $1" >&2; return 1 ;;
   esac

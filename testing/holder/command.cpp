@@ -7,13 +7,13 @@ namespace holdfast::testing {
 
 const char* const help_text =
     "lock_holder: takes and gives back locks as it is told, one command a line, one reply a line.\n"
-    "  connect URL [ttl=MS] [name=NAME]\n"
+    "  connect URL [ttl=MS] [request=MS] [name=NAME]\n"
     "  acquire|try KIND NAME [wait=MS] [ttl=MS] [order=fifo] [as=SLOT] -> granted TOKEN | busy | error ERRC ...\n"
     "      KIND: mutex recursive_mutex shared_mutex permit_semaphore multi_mutex quorum_mutex,\n"
     "      reader (of a shared_mutex), permits (with of=N [permits=N])\n"
     "  release|renew|token|valid|lost|cause [as=SLOT] (cause: the number of the loss)\n"
     "  lock|unlock|try_lock KIND NAME [order=fifo]\n"
-    "  count KIND NAME LOOPS counter=FILE [history=FILE] [order=fifo] -> counted N\n"
+    "  count KIND NAME LOOPS counter=FILE [history=FILE] [late=yes] [order=fifo] -> counted N\n"
     "  take|give NAME N (counting_semaphore)   count_down NAME N, wait NAME [wait=MS] (latch)\n"
     "  add NAME N (cell, N times one)   admit NAME TOKEN (fence)   stripe NAME N KEY (striped_mutex)\n"
     "  cancel (at once, whatever waits)   exit\n";

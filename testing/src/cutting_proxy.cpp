@@ -1,4 +1,5 @@
 #include <holdfast/testing/cutting_proxy.hpp>
+#include <holdfast/testing/loopback.hpp>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -17,14 +18,6 @@
 namespace holdfast::testing {
 
 namespace {
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
 
 int stream_socket() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -50,6 +43,9 @@ struct cutting_proxy::pair {
   int client = -1;
   int server = -1;
   bool gone = false;
+  std::uint16_t port = 0;  // of the client
+  bool hangs = false;
+  std::string kept;  // not empty: nothing passes any more
 };
 
 cutting_proxy::cutting_proxy(std::uint16_t port) : server_(port) {
@@ -81,12 +77,64 @@ void cutting_proxy::cut_after(direction which, std::size_t bytes, manner how) {
   how_ = how;
 }
 
-void cutting_proxy::pass() {
+void cutting_proxy::hang() {
   const std::lock_guard lock(mutex_);
   armed_ = false;
-  if (!std::exchange(hanging_, false)) return;
-  for (auto& one : pairs_) drop(*one, manner::close);
+  hanging_ = true;
+  how_ = manner::hang;
+  ++cuts_;
+}
+
+void cutting_proxy::pass() {
+  const std::lock_guard lock(mutex_);
+  hangs_ = nullptr;
+  for (auto& one : pairs_)
+    if (one->hangs) drop(*one, manner::close);
   ::eventfd_write(wake_, 1);
+  armed_ = false;
+  if (!std::exchange(hanging_, false)) return;
+  if (how_ != manner::stall)
+    for (auto& one : pairs_) drop(*one, manner::close);
+  ::eventfd_write(wake_, 1);
+}
+
+void cutting_proxy::hang_from(std::function<bool(std::uint16_t)> which) {
+  const std::lock_guard lock(mutex_);
+  hangs_ = std::move(which);
+  for (auto& one : pairs_) one->hangs = hangs_(one->port);
+  ::eventfd_write(wake_, 1);
+}
+
+void cutting_proxy::keep(std::string words, std::size_t after) {
+  const std::lock_guard lock(mutex_);
+  words_ = std::move(words);
+  others_ = after;
+}
+
+bool cutting_proxy::kept() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(pairs_.begin(), pairs_.end(), [](const auto& one) { return !one->kept.empty(); });
+}
+
+void cutting_proxy::deliver() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& one : pairs_)
+    if (!one->gone) send_all(one->server, one->kept.data(), one->kept.size());
+}
+
+void cutting_proxy::let_go() {
+  deliver();
+  const std::lock_guard lock(mutex_);
+  for (const auto& one : pairs_) one->kept.clear();
+  ::eventfd_write(wake_, 1);
+}
+
+bool cutting_proxy::keeps(pair& on, std::string_view sent) {
+  if (words_.empty() || sent.find(words_) == sent.npos) return false;
+  if (others_ > 0) return --others_, false;
+  words_.clear();
+  on.kept = sent;
+  return true;
 }
 
 void cutting_proxy::run() {
@@ -99,8 +147,9 @@ void cutting_proxy::run() {
       for (auto& one : pairs_) {
         of.push_back(one.get());
         // Nothing is read while it hangs: whoever sends is told nothing.
-        watched.push_back({hanging_ ? -1 : one->client, POLLIN, 0});
-        watched.push_back({hanging_ ? -1 : one->server, POLLIN, 0});
+        const bool silent = hanging_ || one->hangs || !one->kept.empty();
+        watched.push_back({silent ? -1 : one->client, POLLIN, 0});
+        watched.push_back({silent ? -1 : one->server, POLLIN, 0});
       }
     }
     ::poll(watched.data(), watched.size(), -1);
@@ -117,8 +166,12 @@ void cutting_proxy::run() {
 
 void cutting_proxy::admit() {
   auto one = std::make_unique<pair>();
-  one->client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  sockaddr_in from{};
+  socklen_t size = sizeof from;
+  one->client = ::accept4(listener_, reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC);
   if (one->client < 0) return;
+  one->port = ntohs(from.sin_port);
+  one->hangs = hangs_ && hangs_(one->port);
   const int on = 1;
   ::setsockopt(one->client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   one->server = stream_socket();
@@ -129,16 +182,20 @@ void cutting_proxy::admit() {
 }
 
 void cutting_proxy::forward(pair& on, direction which) {
-  if (on.gone || hanging_) return;
+  if (on.gone || hanging_ || on.hangs || !on.kept.empty()) return;
   const int from = which == direction::to_server ? on.client : on.server;
   const int to = which == direction::to_server ? on.server : on.client;
   std::array<char, 16384> chunk;
-  const ssize_t got = ::recv(from, chunk.data(), chunk.size(), MSG_DONTWAIT);
+  const bool counted = armed_ && which == which_;
+  const bool stalls = counted && how_ == manner::stall;
+  // What is to pass later is left where it is.
+  if (stalls && left_ == 0) return cut_all();
+  const ssize_t got = ::recv(from, chunk.data(), stalls ? std::min(left_, chunk.size()) : chunk.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return drop(on, manner::close);
   auto size = static_cast<std::size_t>(got);
-  const bool counted = armed_ && which == which_;
   if (counted) size = std::min(size, left_);
+  if (which == direction::to_server && keeps(on, {chunk.data(), size})) return;
   send_all(to, chunk.data(), size);
   if (!counted) return;
   left_ -= size;
@@ -148,7 +205,7 @@ void cutting_proxy::forward(pair& on, direction which) {
 void cutting_proxy::cut_all() {
   armed_ = false;
   ++cuts_;
-  hanging_ = how_ == manner::hang;
+  hanging_ = how_ == manner::hang || how_ == manner::stall;
   if (hanging_) return;
   for (auto& one : pairs_) drop(*one, how_);
 }

@@ -1,4 +1,5 @@
 #include <holdfast/testing/eventually.hpp>
+#include <holdfast/testing/loopback.hpp>
 #include <holdfast/testing/redis_cluster.hpp>
 
 #include <set>

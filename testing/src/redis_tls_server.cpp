@@ -1,3 +1,4 @@
+#include <holdfast/testing/loopback.hpp>
 #include <holdfast/testing/redis_tls_server.hpp>
 
 namespace holdfast::testing {

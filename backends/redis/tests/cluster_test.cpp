@@ -3,6 +3,7 @@
 #include <holdfast/holdfast.hpp>
 #include <holdfast/testing/eventually.hpp>
 #include <holdfast/testing/expectations.hpp>
+#include <holdfast/testing/loopback.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 #include <holdfast/holdfast.hpp>
 #include <holdfast/testing/eventually.hpp>
 #include <holdfast/testing/expectations.hpp>
+#include <holdfast/testing/loopback.hpp>
 #include <holdfast/testing/redis_sentinel.hpp>
 #include <holdfast/testing/redis_tls_server.hpp>
 #include <holdfast/testing/temporary_directory.hpp>

@@ -80,6 +80,10 @@ struct granted {
   fencing_token first_token;
   std::uint32_t tokens = 1;  ///< first_token, first_token + 1, ... are ours.
   time_point expires;
+  /// Of a store whose grants end with a session: when that may end, kept up by the backend as it hears of it. A ttl
+  /// that is not renewed may be longer than the session's time; the lease is valid as long as both. Null: `expires` is
+  /// all.
+  std::shared_ptr<const std::atomic<time_point::duration>> session_ends = nullptr;
 };
 
 /// Somebody else has it. With entry_request::queue the claim is in line, by its id.
@@ -180,6 +184,8 @@ class HOLDFAST_EXPORT runtime {
 
   /// A grant of ours is gone (evicted, session ended): the lease is told at once. Unknown ids are ignored.
   virtual void lost(const owner_id& id, loss cause) noexcept = 0;
+  /// Somebody asks that a grant of ours be released: the client is told. Unknown ids are ignored.
+  virtual void asked_for(const owner_id& /*id*/) noexcept {}
 };
 
 /// A store.

@@ -39,7 +39,13 @@ struct client_stats {
 
 /// What client::on_event tells.
 struct event {
-  enum class kind { acquired, released, lost, renewal_failed };
+  enum class kind {
+    acquired,
+    released,
+    lost,
+    renewal_failed,
+    asked_for,  ///< Somebody asks that it be released (ZooKeeper: Curator's revocation). Nothing happens by itself.
+  };
   kind what = kind::acquired;
   std::string name;
   fencing_token token;

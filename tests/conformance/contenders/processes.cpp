@@ -136,7 +136,7 @@ TEST_P(process_contenders, pausing_contenders_in_the_act_lets_no_two_in) {
   const std::string name = unique_name("paused");
   history_writer ours(history);
   mutex m(connect(), name);
-  holder_process other = start_holder();
+  holder_process other = start_holder(2s);  // where a session must end first
   for (int i = 0; i < 3; ++i) {
     // Not renewed: paused in the midst of a write it would keep an embedded store from everybody.
     const std::uint64_t token = other.granted("acquire mutex " + name + " ttl=600");

@@ -136,7 +136,9 @@ TEST_P(fork_conformance, the_child_may_connect_again_and_is_excluded) {
   const std::string url = store().url();
   mutex m(c, name);
   lease held = m.acquire();
+  const bool usable = store().usable_in_forked_child();
   const int outcome = in_forked_child([&] {
+    if (!usable) return refuses([&] { return holdfast::connect(url); }) ? 0 : 3;
     const client own = holdfast::connect(url);
     mutex theirs(own, name);
     if (theirs.try_acquire()) return 1;
@@ -152,13 +154,14 @@ TEST_P(fork_conformance, the_locks_of_a_parent_come_free_when_it_dies_although_a
   if (!store().cross_process()) GTEST_SKIP() << "this store lives in one process";
   const std::string url = store().url();
   const std::string name = unique_name("orphan");
+  const auto ttl = store().notices_death_at_once() ? 30s : 6s;
   int ready[2];
   int keep[2];
   ASSERT_EQ(::pipe(ready), 0);
   ASSERT_EQ(::pipe(keep), 0);
   const pid_t parent = ::fork();
   if (parent == 0) {
-    const client own = holdfast::connect(url);
+    const client own = holdfast::connect(url, {.ttl = ttl});
     mutex m(own, name);
     const lease held = m.acquire();
     if (::fork() == 0) {

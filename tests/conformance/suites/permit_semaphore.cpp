@@ -139,7 +139,7 @@ TEST_P(permit_semaphore_conformance, a_crash_gives_permits_back) {
   if (!store().cross_process()) GTEST_SKIP() << "this store lives in one process";
   const client c = connect();
   const std::string name = unique_name("crash");
-  holder_process other = start_holder();
+  holder_process other = start_holder(store().notices_death_at_once() ? 30s : 6s);
   other.granted("acquire permits " + name + " of=3 permits=2");
   permit_semaphore semaphore(c, name, 3);
   EXPECT_FALSE(semaphore.try_acquire({}, {}, 2));

@@ -225,7 +225,7 @@ TEST_P(shared_mutex_conformance, a_killed_reader_lets_the_writer_in) {
   if (!store().cross_process()) GTEST_SKIP() << "this store lives in one process";
   const client c = connect();
   const std::string name = unique_name("killed");
-  holder_process other = start_holder();
+  holder_process other = start_holder(store().notices_death_at_once() ? 30s : 6s);
   other.granted("acquire reader " + name);
   shared_mutex m(c, name);
   EXPECT_FALSE(m.try_acquire());

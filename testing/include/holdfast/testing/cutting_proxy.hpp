@@ -3,8 +3,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -21,6 +24,7 @@ class cutting_proxy {
     close,  ///< Both ends see the end of the stream.
     reset,  ///< Both ends see the connection reset.
     hang,   ///< Nothing more passes, and nobody is told: a cable that was pulled.
+    stall,  ///< The same, but pass() lets everything go on.
   };
 
   /// For the server on `port` of this machine.
@@ -33,8 +37,21 @@ class cutting_proxy {
 
   /// Cuts after `bytes` more in that direction, whichever connection they are on.
   void cut_after(direction which, std::size_t bytes, manner how = manner::close);
-  void pass();                                ///< No cut; what hangs is closed.
+  void hang();                                ///< At once, as manner::hang.
+  void pass();                                ///< No cut; what hangs is closed, what stalls goes on.
   std::size_t cuts() const { return cuts_; }  ///< So far.
+
+  /// Nothing passes, now and later, on the connections from the ports that `which` says yes to; until pass().
+  void hang_from(std::function<bool(std::uint16_t port)> which);
+
+  /// Keeps what a client sends with `words` in it, after so many others that had them; nothing more of that connection
+  /// passes, and nobody is told.
+  void keep(std::string words, std::size_t after = 0);
+  bool kept() const;
+  /// Passes on what was kept, however long ago its client has given up on it.
+  void deliver();
+  /// The same, and everything passes again.
+  void let_go();
 
  private:
   struct pair;
@@ -44,15 +61,19 @@ class cutting_proxy {
   void forward(pair& on, direction which);
   void cut_all();
   void drop(pair& one, manner how);
+  bool keeps(pair& on, std::string_view sent);
 
   const std::uint16_t server_;
   int listener_ = -1;
   int wake_ = -1;
   std::uint16_t port_ = 0;
   std::atomic<std::size_t> cuts_{0};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::function<bool(std::uint16_t)> hangs_;  // null: none
+  std::string words_;                         // empty: nothing is kept
+  std::size_t others_ = 0;
   bool armed_ = false;
-  bool hanging_ = false;
+  bool hanging_ = false;  // or stalling
   direction which_ = direction::to_server;
   manner how_ = manner::close;
   std::size_t left_ = 0;

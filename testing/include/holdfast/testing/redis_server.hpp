@@ -1,17 +1,13 @@
 #pragma once
 
+#include <holdfast/testing/server_process.hpp>
 #include <holdfast/testing/temporary_directory.hpp>
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace holdfast::testing {
-
-/// A port of this machine that nobody listens on now.
-std::uint16_t free_port();
 
 /// A redis-server of one test: on a free port of this machine, in a directory of its own, gone with this object (and
 /// with the test, should that be killed). Keeps nothing on disk.
@@ -22,19 +18,16 @@ class redis_server {
   /// `settings`: further words of its command line. `configuration`: the text of a file of them, which a sentinel
   /// needs. Throws std::runtime_error if it does not start.
   explicit redis_server(std::vector<std::string> settings = {}, std::string configuration = {});
-  redis_server(const redis_server&) = delete;
-  redis_server& operator=(const redis_server&) = delete;
-  ~redis_server();
 
   std::uint16_t port() const noexcept { return port_; }
   std::string url(unsigned database = 0) const;
   std::string socket() const { return (directory_.path() / "socket").string(); }
 
-  void kill();   ///< SIGKILL, and waits for the end.
+  void kill() { process_.kill(); }
   void start();  ///< Again, empty, on the same port.
-  void pause();
-  void resume();
-  bool running() const noexcept { return pid_ > 0; }  ///< Or paused.
+  void pause() { process_.pause(); }
+  void resume() { process_.resume(); }
+  bool running() const noexcept { return process_.running(); }
 
   /// One command on a connection of its own; the reply's first line, or the text of a bulk reply.
   std::string command(const std::vector<std::string>& words) const;
@@ -50,7 +43,7 @@ class redis_server {
   const std::string configuration_;
   temporary_directory directory_;
   std::uint16_t port_ = 0;
-  pid_t pid_ = -1;
+  server_process process_;
 };
 
 }  // namespace holdfast::testing

@@ -27,8 +27,14 @@ class store_fixture {
 
   /// A holder killed on this machine frees its lock long before its ttl ends.
   virtual bool notices_death_at_once() const { return true; }
+  /// A waiter killed on this machine is passed over at once. Not where its session keeps its place until that ends.
+  virtual bool passes_over_dead_waiters() const { return true; }
   /// A holder that is stopped beyond its ttl makes room for the next. Not where the kernel keeps the lock for it.
   virtual bool expires_paused_holders() const { return true; }
+  /// A child that was forked from a process with clients may connect.
+  virtual bool usable_in_forked_child() const { return true; }
+  /// How many threads its client library may bring beside ours, however much is under way.
+  virtual int client_library_threads() const { return 0; }
   /// A waiting writer is ahead of readers that come later.
   virtual bool queues_writers() const { return true; }
 
@@ -57,10 +63,12 @@ std::ostream& operator<<(std::ostream& out, const store_parameter& store);
 store_parameter memory_store();
 store_parameter sqlite_store();
 store_parameter file_store();
+store_parameter etcd_store();
 store_parameter redis_store();
 store_parameter redis_cluster_store();
 store_parameter redlock_store();
 store_parameter redis_tls_store();
+store_parameter zookeeper_store();
 store_parameter redis_plain_store();  ///< The same with `?layout=plain`.
 
 /// `stem`, and something no other test has.
