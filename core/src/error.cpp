@@ -1,5 +1,9 @@
 #include <holdfast/error.hpp>
 
+#include <array>
+#include <cstddef>
+#include <new>
+
 namespace holdfast {
 
 namespace {
@@ -46,8 +50,10 @@ std::string describe(const failure& why, const std::string& operation, const std
 }  // namespace
 
 const std::error_category& category() noexcept {
-  static const category_type instance;
-  return instance;
+  // Never destroyed: while the process ends, globals that were made earlier may still look at codes.
+  alignas(category_type) static std::array<std::byte, sizeof(category_type)> room;
+  static const category_type* const instance = ::new (room.data()) category_type;
+  return *instance;
 }
 
 std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), category()}; }
