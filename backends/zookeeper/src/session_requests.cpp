@@ -86,6 +86,8 @@ void session::request(answered_by whom, Done done, Send send) {
         questions_.insert(asked.get());
       }
       code = send(handle_, *asked);
+      // What the library says of every request that it does not queue, because its session ends just now, too.
+      if (code == ZMARSHALLINGERROR) code = ZINVALIDSTATE;
       if (code != ZOK) forget(*asked);
     }
   }

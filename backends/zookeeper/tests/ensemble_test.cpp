@@ -64,7 +64,7 @@ TEST_P(zookeeper_ensemble_harm, lets_no_two_in_and_work_goes_on) {
   for (int i = 0; i < processes; ++i) {
     all.emplace_back();
     // A call waits for the election, however long that takes on a busy machine.
-    ASSERT_EQ(all.back().ask("connect " + servers_.url("/harm") + " ttl=4000 request=60000"), "ok");
+    ASSERT_EQ(all.back().ask("connect " + servers_.url("/harm") + " ttl=12000 request=60000"), "ok");
   }
   for (auto& one : all)
     one.tell("count mutex m " + std::to_string(share) + " counter=" + counter_ + " history=" + history_ + " late=yes");
