@@ -65,7 +65,8 @@ void subscription::cancel() {
   if (state_) state_->cancel();
 }
 
-client::client(std::shared_ptr<detail::engine> engine) noexcept : engine_(std::move(engine)) {}
+client::client(std::shared_ptr<detail::engine> engine)
+    : engine_(std::move(engine)), user_(nullptr, [out = engine_->outlet()](const void*) { out->shut(); }) {}
 
 std::vector<entry> client::inspect(std::string_view prefix) const {
   const std::string wanted(prefix);

@@ -88,19 +88,10 @@ engine::~engine() {
 bool engine::in_own_process() const noexcept { return fork_generation() == generation_; }
 
 void engine::log(log_level level, std::string_view line) noexcept {
-  if (!options_.log) return;
-  const auto call = [log = options_.log, level, text = std::string(line)] {
-    try {
-      log(level, text);
-    } catch (...) {
-      // A logger that throws has nobody left to tell.
-    }
-  };
+  if (!parts_.outlet->logs()) return;
+  if (!on_library_thread()) return parts_.outlet->log(level, line);
   // A logger that blocks must stop neither timers nor renewals.
-  if (on_library_thread())
-    events_->post(call);
-  else
-    call();
+  events_->post([out = parts_.outlet, level, text = std::string(line)] { out->log(level, text); });
 }
 
 void engine::on_readable(int fd, std::function<void()> ready) { parts_.descriptors->on_readable(fd, std::move(ready)); }
@@ -306,7 +297,8 @@ void engine::on_event(std::function<void(const event&)> callback) {
 void engine::emit(event e) {
   if (!listened_) return;
   const auto all = listeners_.with([](const auto& l) { return l; });
-  for (const auto& listener : all) events_->post([listener, e] { (*listener)(e); });
+  for (const auto& listener : all)
+    events_->post([out = parts_.outlet, listener, e] { out->say([&] { (*listener)(e); }); });
 }
 
 }  // namespace holdfast::detail

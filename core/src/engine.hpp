@@ -4,6 +4,7 @@
 #include "counters.hpp"
 #include "gates.hpp"
 #include "guarded.hpp"
+#include "outlet.hpp"
 #include "renewer.hpp"
 #include "scheduler.hpp"
 #include "strand.hpp"
@@ -25,6 +26,7 @@ class reactor;
 
 /// What an engine runs on; tests bring their own.
 struct engine_parts {
+  std::shared_ptr<detail::outlet> outlet;  ///< The log, and what else is told unasked.
   std::shared_ptr<scheduler> time;
   std::shared_ptr<executor> callbacks;   ///< User code: continuations, events.
   std::shared_ptr<executor> losses;      ///< Loss signals, alone: nobody's callback delays them.
@@ -67,6 +69,7 @@ class engine final : public spi::runtime, public std::enable_shared_from_this<en
   std::string identity() const { return store_->identity(); }
   spi::backend& store() noexcept { return *store_; }
   const std::shared_ptr<executor>& callbacks() const noexcept { return parts_.callbacks; }
+  const std::shared_ptr<detail::outlet>& outlet() const noexcept { return parts_.outlet; }
   /// False in a forked child: nothing here may be used.
   bool in_own_process() const noexcept;
   std::shared_ptr<acquisition> acquire(spi::claim claim, acquire_terms terms, spi::caller from,

@@ -11,6 +11,7 @@ subscription_state::subscription_state(const std::shared_ptr<engine>& e, std::st
     : engine_(e),
       prefix_(std::move(prefix)),
       callback_(std::move(callback)),
+      outlet_(e->outlet()),
       events_(std::make_shared<strand>(e->callbacks())) {}
 
 void subscription_state::begin() {
@@ -79,7 +80,7 @@ void subscription_state::say(change::kind what, const key& k, const seen& s) {
     }
   } after{this};
   try {
-    callback_({what, k.first, s.kind, s.who});
+    outlet_->say([&] { callback_({what, k.first, s.kind, s.who}); });
   } catch (const std::exception& e) {
     if (auto alive = engine_.lock()) alive->log(log_level::error, std::string("a watch callback threw: ") + e.what());
   }

@@ -36,6 +36,7 @@ struct subscription_state : std::enable_shared_from_this<subscription_state> {
   const std::weak_ptr<engine> engine_;
   const std::string prefix_;
   const std::function<void(const change&)> callback_;
+  const std::shared_ptr<outlet> outlet_;
   const std::shared_ptr<strand> events_;
   std::atomic<bool> look_owed_{false};
   picture picture_;  // the strand's

@@ -19,15 +19,11 @@ result<void> check(const client_options& options) {
 }
 
 engine_parts own_threads(const client_options& options) {
-  const auto report = [log = options.log](const char* what) {
-    if (!log) return;
-    try {
-      log(log_level::error, std::string("a callback threw: ") + what);
-    } catch (...) {
-      // A logger that throws has nobody left to tell.
-    }
-  };
   engine_parts parts;
+  parts.outlet = std::make_shared<outlet>(options.log);
+  const auto report = [out = parts.outlet](const char* what) {
+    out->log(log_level::error, std::string("a callback threw: ") + what);
+  };
   parts.descriptors = std::make_shared<reactor>(report);
   parts.time = parts.descriptors;
   parts.callbacks = std::make_shared<thread_pool>("hf-callback", callback_threads, report);

@@ -299,7 +299,13 @@ TEST(quorum_mutex, refuses_a_store_whose_tokens_cannot_be_raised) {
   rig plain;
   plain.store->supports.raise_token = false;
   // supports() is read when the engine is made: a rig of its own, remade.
-  detail::engine_parts parts{plain.time, plain.callbacks, plain.callbacks, plain.callbacks, plain.callbacks, nullptr};
+  detail::engine_parts parts{std::make_shared<detail::outlet>(nullptr),
+                             plain.time,
+                             plain.callbacks,
+                             plain.callbacks,
+                             plain.callbacks,
+                             plain.callbacks,
+                             nullptr};
   auto engine = detail::engine::make(parts, {}, "weak:", [&](spi::runtime& runtime) {
     return result<std::unique_ptr<spi::backend>>(scripted_store::backend(plain.store, runtime));
   });

@@ -33,12 +33,14 @@ class HOLDFAST_EXPORT subscription {
 /// Cheap to copy: copies share the connection, its threads and its queues. Locks and leases keep it alive.
 ///
 /// Thread safety: safe.
-/// Lifetime: leases alive when the last client and lock object go stay held and renewed until they are released.
+/// Lifetime: leases alive when the last client and lock object go stay held and renewed until they are released. The
+///         log, events and watches end then: none is called after the destructor of that last object, which waits for
+///         one that is running, unless it is called from it. Operations under way still end in their `then`.
 /// fork(): a child must not use clients, locks or leases made before the fork; their calls fail with
 ///         errc::unsupported or not_owner, and their destructors touch nothing. Connect again in the child.
 class HOLDFAST_EXPORT client {
  public:
-  explicit client(std::shared_ptr<detail::engine> engine) noexcept;
+  explicit client(std::shared_ptr<detail::engine> engine);
 
   /// Locks whose names start with `prefix` and that are held or waited for now. Throws holdfast::error.
   std::vector<entry> inspect(std::string_view prefix = {}) const;
@@ -62,6 +64,7 @@ class HOLDFAST_EXPORT client {
 
  private:
   std::shared_ptr<detail::engine> engine_;
+  std::shared_ptr<const void> user_;  // the last copy to go ends the callbacks
 };
 
 /// Connects to the store named by `url` (docs/stores.md). Throws holdfast::error: invalid_argument, unsupported,

@@ -76,6 +76,7 @@ struct client_options {
   /// How long one question to the store may stay unanswered, retries included, before errc::unavailable.
   std::chrono::nanoseconds request_timeout = std::chrono::seconds(5);
   /// Gets one line per noteworthy happening. Runs on library threads: quick, thread-safe, must not call the client.
+  /// Not called any more when the client and the locks made from it are gone.
   std::function<void(log_level, std::string_view)> log = {};
 };
 

@@ -10,6 +10,7 @@ rig::rig(client_options o, std::string identity, std::shared_ptr<fake_scheduler>
     : time(clock ? std::move(clock) : std::make_shared<fake_scheduler>()),
       store(std::make_shared<scripted_store>(std::move(identity))) {
   detail::engine_parts parts;
+  parts.outlet = std::make_shared<detail::outlet>(o.log);
   parts.time = time;
   parts.callbacks = callbacks;
   parts.losses = losses;
@@ -20,6 +21,7 @@ rig::rig(client_options o, std::string identity, std::shared_ptr<fake_scheduler>
                                   return scripted_store::backend(store, runtime);
                                 })
                .value();
+  user.emplace(engine);
 }
 
 rig::~rig() {

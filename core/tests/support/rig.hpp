@@ -10,6 +10,7 @@
 #include <holdfast/mutex.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,7 @@ struct rig {
                              ordering order = ordering::any);
   std::shared_ptr<asked> ask(spi::claim claim, acquire_options options = {}, std::stop_token stop = {});
 
-  client connected() const { return client(engine); }
+  client connected() const { return *user; }
   client_stats stats() const { return engine->stats(); }
   /// When a lease of `ttl` granted now stops being valid.
   lease_clock::time_point end_of(std::chrono::nanoseconds ttl) const;
@@ -54,6 +55,7 @@ struct rig {
   std::shared_ptr<manual_executor> workers = std::make_shared<manual_executor>();
   std::shared_ptr<scripted_store> store;
   std::shared_ptr<detail::engine> engine;
+  std::optional<client> user;  ///< What the program has of the engine, besides its locks.
   std::vector<std::weak_ptr<detail::acquisition>> under_way;
 };
 
