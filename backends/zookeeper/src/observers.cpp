@@ -40,8 +40,11 @@ void observers::visit(const observer_ptr& who, const std::string& path) {
         const std::lock_guard lock(mutex_);
         who->watched.erase(path);
       }
-      // Of the root we hear when it is made.
-      if (code == ZNONODE && path == root) store_.exists(path, watching::yes, [](int, const ::Stat&) {});
+      // Of the root we hear when it is made; unless that was just now.
+      if (code == ZNONODE && path == root)
+        store_.exists(path, watching::yes, [this, who, path](int there, const ::Stat&) {
+          if (there == ZOK) visit(who, path);
+        });
       return;
     }
     for (const auto& child : names) {
