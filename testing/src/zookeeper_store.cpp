@@ -38,6 +38,8 @@ class zookeeper_fixture final : public store_fixture {
   bool cross_process() const override { return true; }
   bool notices_death_at_once() const override { return false; }
   bool passes_over_dead_waiters() const override { return false; }
+  // The client library's threads may hold a lock of the C library's at that moment.
+  bool usable_in_forked_child() const override { return false; }
 
  private:
   const std::string server_ = shared_zookeeper();

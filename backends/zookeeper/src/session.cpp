@@ -81,6 +81,11 @@ result<void> session::open() {
   const auto unreachable = [&](const std::string& why) {
     return failure{errc::unavailable, where_.shown() + ": " + why};
   };
+  if (!presence::possible())
+    return {errc::unsupported,
+            "this process was forked from one that uses ZooKeeper, and its client library does not work in such a "
+            "child: run a program in it (exec), or fork before the first connect"};
+  here_.emplace();
   errno = 0;
   if (!start()) return unreachable(errno == 0 ? "no such server" : std::generic_category().message(errno));
   std::unique_lock lock(opening_mutex_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "presence.hpp"
 #include "settings.hpp"
 #include "tenure.hpp"
 
@@ -13,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <unordered_set>
@@ -125,6 +127,7 @@ class session {
   ::ACL_vector acl_;
   std::atomic<bool> containers_;
 
+  std::optional<presence> here_;            // from before the first thread of the library until after the last
   std::mutex starting_mutex_;               // held while a session is opened: names of servers are looked up
   mutable std::shared_mutex handle_mutex_;  // guards handle_: held while it is used, not while it is opened or closed
   zhandle_t* handle_ = nullptr;
