@@ -15,7 +15,7 @@ using detail::reentrant_core;
 std::optional<std::shared_ptr<detail::hold>> enter(reentrant_core& core, const acquire_options& options,
                                                    std::stop_token stop, const char* operation) {
   auto outcome = detail::wait_for<std::shared_ptr<detail::hold>>([&](auto done) {
-    detail::begin(*core.store.engine(), detail::mutex_claim(core.name, core.options), options, std::move(stop),
+    detail::begin(*core.engine, detail::mutex_claim(core.name, core.options), options, std::move(stop),
                   spi::caller::may_block, std::move(done));
   });
   if (outcome) return std::move(*outcome);
@@ -33,7 +33,14 @@ acquire_options try_options(acquire_options options) {
 recursive_mutex::recursive_mutex(client c, std::string name, lock_options options) {
   detail::require(c, name, c.engine()->supports().mutex, "recursive_mutex");
   detail::require_order(c, name, options);
-  core_ = std::make_shared<reentrant_core>(std::move(c), std::move(name), options);
+  struct shared_state {
+    client user;
+    std::shared_ptr<reentrant_core> core;
+  };
+  auto core = std::make_shared<reentrant_core>(c.engine(), std::move(name), options);
+  auto* const seen = core.get();
+  // The client goes with the lock object; a lease that outlives it keeps the core alone.
+  core_ = {std::make_shared<shared_state>(std::move(c), std::move(core)), seen};
 }
 
 recursive_mutex::~recursive_mutex() = default;
@@ -56,8 +63,8 @@ bool recursive_mutex::try_lock_within(optional_duration wait) {
 
 void recursive_mutex::unlock() noexcept {
   if (!core_->unlock())
-    core_->store.engine()->log(log_level::warning,
-                               "unlock of '" + core_->name + "', which this thread does not hold: nothing done");
+    core_->engine->log(log_level::warning,
+                       "unlock of '" + core_->name + "', which this thread does not hold: nothing done");
 }
 
 lease recursive_mutex::acquire(acquire_options options, std::stop_token stop) {
@@ -81,7 +88,7 @@ std::optional<lease> recursive_mutex::try_acquire(acquire_options options, std::
 }
 
 operation<lease> recursive_mutex::async_acquire(acquire_options options, std::stop_token stop) {
-  auto& e = *core_->store.engine();
+  auto& e = *core_->engine;
   auto state = std::make_shared<detail::operation_state<lease>>(e.callbacks(), core_->name);
   try {
     const auto entered = core_->reenter();

@@ -53,8 +53,8 @@ std::uint64_t this_thread_number() noexcept {
   return mine;
 }
 
-reentrant_core::reentrant_core(client c, std::string n, lock_options o)
-    : store(std::move(c)), name(std::move(n)), options(o) {}
+reentrant_core::reentrant_core(std::shared_ptr<detail::engine> e, std::string n, lock_options o)
+    : engine(std::move(e)), name(std::move(n)), options(o) {}
 
 reentrant_core::~reentrant_core() {
   if (outer_) outer_->drop();
@@ -64,7 +64,7 @@ std::optional<reentrant_core::tenure> reentrant_core::reenter() {
   auto word = word_.load();
   // After the word: adopt() clears the owner before it changes the word and sets the new one after.
   if (owner_.load() != this_thread_number()) return std::nullopt;
-  require_own_process(*store.engine(), "lock", name);
+  require_own_process(*engine, "lock", name);
   do {
     if (depth_of(word) == 0) return std::nullopt;
   } while (!word_.compare_exchange_weak(word, word + 1) && owner_.load() == this_thread_number());

@@ -2,7 +2,6 @@
 
 #include "grant_hold.hpp"
 
-#include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/options.hpp>
 
@@ -29,10 +28,11 @@ class reentrant_core : public std::enable_shared_from_this<reentrant_core> {
  public:
   using tenure = std::uint32_t;
 
-  reentrant_core(client c, std::string name, lock_options options);
+  reentrant_core(std::shared_ptr<detail::engine> engine, std::string name, lock_options options);
   ~reentrant_core();  ///< Drops what is still held.
 
-  const client store;
+  /// Not a client: leases keep this alive, and what a client calls unasked ends with the locks.
+  const std::shared_ptr<detail::engine> engine;
   const std::string name;
   const lock_options options;
 

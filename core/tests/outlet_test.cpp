@@ -2,6 +2,8 @@
 
 #include "support/rig.hpp"
 
+#include <holdfast/recursive_mutex.hpp>
+
 #include <future>
 #include <stdexcept>
 #include <string>
@@ -90,6 +92,18 @@ TEST(outlet, ends_the_log_and_the_events_with_the_last_client_and_lock_object) {
   r.callbacks->run();
   EXPECT_FALSE(held->held->valid());
   EXPECT_EQ(heard.size(), before + 1);
+}
+
+TEST(outlet, ends_with_a_recursive_mutex_although_its_lease_lives) {
+  std::vector<std::string> heard;
+  rig r({.log = [&](log_level, std::string_view line) { heard.emplace_back(line); }});
+  std::optional<recursive_mutex> last(std::in_place, r.connected(), "last");
+  const lease held = last->acquire();
+  r.user.reset();
+  last.reset();
+  r.engine->log(log_level::info, "nobody is there");
+  EXPECT_TRUE(heard.empty());
+  EXPECT_TRUE(held.valid());
 }
 
 }  // namespace holdfast::testing

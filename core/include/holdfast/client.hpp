@@ -36,8 +36,8 @@ class HOLDFAST_EXPORT subscription {
 /// Lifetime: leases alive when the last client and lock object go stay held and renewed until they are released. The
 ///         log, events and watches end then: none is called after the destructor of that last object, which waits for
 ///         one that is running, unless it is called from it. Operations under way still end in their `then`.
-/// fork(): a child must not use clients, locks or leases made before the fork; their calls fail with
-///         errc::unsupported or not_owner, and their destructors touch nothing. Connect again in the child.
+/// fork(): a child must not use clients, locks or leases made before: their calls fail (errc::unsupported, not_owner)
+///         and their destructors touch nothing. Connect again in the child (etcd and ZooKeeper do not allow it).
 class HOLDFAST_EXPORT client {
  public:
   explicit client(std::shared_ptr<detail::engine> engine);
