@@ -221,9 +221,9 @@ void desk::renew(const std::vector<spi::claim>& held, spi::completion<std::vecto
 void desk::renew_each(turn& t, const std::shared_ptr<renewing>& all,
                       const std::vector<std::pair<std::size_t, seat_ptr>>& here) {
   all->left += here.size();
-  for (const auto& [i, s] : here) {
-    const std::string path = s->leases.empty() ? s->own_path() : s->leases.front();
-    store_.check({path}, [this, all, i = i, s = s, path](int code) {
+  for (const auto& [place, sitting] : here) {
+    const std::string path = sitting->leases.empty() ? sitting->own_path() : sitting->leases.front();
+    store_.check({path}, [this, all, i = place, s = sitting, path](int code) {
       if (!outcome_unknown(code)) {
         const turn now(*this);
         const bool ours = code == ZOK && present(s);

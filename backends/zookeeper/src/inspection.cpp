@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <tuple>
 
 namespace holdfast::zookeeper {
 
@@ -68,7 +69,9 @@ struct inspection::walk {
 
 void inspection::walk::finish() {
   if (failed != ZOK) return done(failure_of(failed, "inspecting"));
-  std::stable_sort(places.begin(), places.end(), [](const place& a, const place& b) { return a.rank < b.rank; });
+  std::sort(places.begin(), places.end(), [](const place& a, const place& b) {
+    return std::tie(a.rank, a.which, a.who.owner) < std::tie(b.rank, b.which, b.who.owner);
+  });
   for (auto& p : places) {
     auto& list = p.how == standing::holds ? entries[p.which].holders : entries[p.which].waiters;
     // A permit each: shown as one holder of several.
