@@ -4,7 +4,9 @@
 
 #include <holdfast/recursive_mutex.hpp>
 
+#include <atomic>
 #include <future>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>

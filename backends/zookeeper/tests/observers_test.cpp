@@ -5,9 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <optional>
+#include <future>
 #include <string>
-#include <thread>
 
 namespace holdfast::testing {
 
@@ -19,13 +18,12 @@ TEST(zookeeper_observers, a_root_that_is_made_this_very_moment_is_watched) {
     client watcher = connect(url);
     mutex m(connect(url), "m");
     std::atomic<bool> seen{false};
-    std::optional<lease> held;
-    std::thread first([&] { held = m.acquire(); });
+    auto first = std::async(std::launch::async, [&] { return m.acquire(); });
     subscription watching = watcher.watch("m", [&](const change& c) {
       if (c.what == change::kind::granted) seen = true;
     });
     EXPECT_TRUE(eventually([&] { return seen.load(); })) << "round " << round;
-    first.join();
+    EXPECT_TRUE(first.get().valid());
     watching.cancel();
     if (HasFailure()) return;
   }
