@@ -9,12 +9,13 @@ namespace holdfast::redis {
 namespace {
 
 /// What several servers know of one name: who has a majority holds it. Votes of others are no hold: who has them is on
-/// the way in or out, or waits, and then stands in line somewhere.
+/// the way in or out, or waits, and then stands in line at the rest of a majority. One who is known to fewer does not
+/// wait yet: others may still pass.
 struct sightings {
   struct sight {
     participant who;
     std::size_t votes = 0;
-    bool in_line = false;
+    std::size_t places = 0;  // in line
   };
 
   std::string kind;
@@ -32,7 +33,7 @@ struct sightings {
     }
     for (const auto& waiter : seen.waiters) {
       auto& known = all.try_emplace(waiter.owner, sight{waiter}).first->second;
-      known.in_line = true;
+      ++known.places;
     }
   }
 
@@ -43,7 +44,7 @@ struct sightings {
         shown.holders.push_back(seen.who);
         continue;
       }
-      if (!seen.in_line) continue;
+      if (seen.places == 0 || seen.votes + seen.places < need) continue;
       shown.waiters.push_back(seen.who);
       shown.waiters.back().token = {};
       shown.waiters.back().remaining = {};
