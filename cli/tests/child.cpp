@@ -25,6 +25,8 @@ struct pipe_ends {
 pipe_ends make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
+  // Nothing is read before the program has ended: all that it says must fit.
+  ::fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
   return {ends[0], ends[1]};
 }
 
