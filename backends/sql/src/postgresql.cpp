@@ -1,0 +1,189 @@
+#include "postgresql.hpp"
+
+#include "dialect.hpp"
+#include "routine_text.hpp"
+#include "routines.hpp"
+#include "tables.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace holdfast::sql::postgresql {
+
+namespace {
+
+std::string doubled(std::string_view text, char quote) {
+  std::string twice;
+  for (const char c : text) twice += std::string(c == quote ? 2 : 1, c);
+  return twice;
+}
+
+class pl_pgsql final : public dialect {
+ public:
+  explicit pl_pgsql(std::string_view schema) : schema_(quoted(schema)) {}
+
+  std::string spell(type t) const override {
+    switch (t) {
+      case type::number:
+        return "bigint";
+      case type::token:
+        return "numeric(20)";
+      case type::name:
+      case type::id:
+      case type::bytes:
+        return "bytea";
+      case type::text:
+        return "text";
+    }
+    throw std::logic_error("no such type");
+  }
+
+  std::string table(std::string_view name) const override { return schema_ + "." + std::string(name); }
+
+  std::string replace(std::string_view word, std::string_view rest) const override {
+    const std::string more(rest);
+    // Never now(): that is when the transaction started.
+    if (word == "now") return "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+    if (word == "set") return "";
+    if (word == "loop") return "WHILE " + more + " LOOP";
+    if (word == "end") return more.empty() ? "RETURN" : "END LOOP";
+    if (word == "changed") return "GET DIAGNOSTICS " + more + " = ROW_COUNT";
+    if (word == "insert") return "INSERT";
+    if (word == "or") return "ON CONFLICT DO NOTHING";
+    if (word == "returning") return "RETURNING " + more;
+    if (word == "reread") return "";
+    if (word == "hex") return "encode(" + more + ", 'hex')";
+    // A client that listens holds its number; to try costs nothing, and what is got goes with the transaction.
+    if (word == "listens") return "(" + more + " <> 0 AND NOT pg_try_advisory_xact_lock_shared(" + more + "))";
+    if (word == "queue") return queue(more.substr(3));
+    if (word == "first") return "pg_try_advisory_xact_lock" + turn(more);
+    if (word == "tell") return tell(more);
+    if (word == "forget") return forget(table(rest));
+    if (word == "from") return "$1";
+    if (word == "until") return "$2";
+    if (word == "storage") return storage(more);
+    if (word == "index") return "";  // it is made apart
+    throw std::logic_error("PostgreSQL has no word for " + std::string(word));
+  }
+
+ private:
+  static std::string tell(const std::string& who_and_what) {
+    const auto comma = who_and_what.find(", ");
+    const std::string who = who_and_what.substr(0, comma);
+    // As a condition and not with PERFORM: that would be a statement more.
+    return "IF " + who + " <> 0 AND pg_notify(concat('holdfast_', " + who + "), " + who_and_what.substr(comma + 2) +
+           ") IS NULL THEN NULL; END IF";
+  }
+
+  // What another one forgets is left to it.
+  static std::string forget(const std::string& rows) {
+    return "DELETE FROM " + rows + " WHERE id IN (SELECT id FROM " + rows +
+           " WHERE ends <= v_now ORDER BY ends LIMIT 500 FOR UPDATE SKIP LOCKED)";
+  }
+
+  // Whoever waits for a row starts anew at its next version, behind those who came later: of hundreds some would wait
+  // for seconds. Advisory locks are given out in turn. (Those of clients that listen have one number, not two.) It
+  // comes before any look at the row: an UPDATE that found it changed keeps it locked, and would wait here in a circle.
+  std::string turn(const std::string& name) const {
+    return "(hashtext('" + doubled(schema_, '\'') + "'), hashtext(encode(" + name + ", 'hex')))";
+  }
+
+  // CASE, as that alone promises not to look at what comes after.
+  std::string queue(const std::string& name_and_condition) const {
+    const auto unless = name_and_condition.find(" unless ");
+    const std::string waits = "pg_advisory_xact_lock" + turn(name_and_condition.substr(0, unless)) + " IS NULL";
+    if (unless == name_and_condition.npos) return "IF " + waits + " THEN NULL; END IF";
+    const std::string condition = name_and_condition.substr(unless + 8);
+    return "IF (CASE WHEN " + condition + " THEN FALSE ELSE " + waits + " END) THEN NULL; END IF";
+  }
+
+  // Room on every page for the next version of its rows: an update then touches no index. And the few rows that are
+  // changed all the time are tidied long before they are a fifth of the table.
+  static std::string storage(std::string_view table) {
+    if (table == "meta" || table == "fences") return "";
+    if (table == "cells" || table == "done") return "";
+    return " WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500)";
+  }
+
+  const std::string schema_;
+};
+
+/// In quotes that are not in it, whatever the schema is called.
+std::string dollar_quoted(const std::string& text) {
+  std::string tag = "$holdfast$";
+  while (text.find(tag) != text.npos) tag.insert(1, "x");
+  return tag + text + tag;
+}
+
+std::string create(const routine& r, const pl_pgsql& in) {
+  std::string text = "CREATE OR REPLACE FUNCTION " + in.table(r.name) + "(";
+  std::string_view comma;
+  for (const variable& v : r.takes) {
+    text += std::string(comma) + std::string(v.name) + " " + in.spell(v.holds);
+    comma = ", ";
+  }
+  for (const variable& v : r.gives) text += ", OUT " + std::string(v.name) + " " + in.spell(v.holds);
+  const std::string body = render(r.body, in);
+  std::string code = "\nDECLARE\n";
+  for (const variable& v : variables()) {
+    const auto same = [&](const variable& other) { return other.name == v.name; };
+    if (std::any_of(r.gives.begin(), r.gives.end(), same) || body.find(v.name) == body.npos) continue;
+    code += "  " + std::string(v.name) + " " + in.spell(v.holds) + ";\n";
+  }
+  return text + ") LANGUAGE plpgsql AS " + dollar_quoted(code + "BEGIN" + body + "END ");
+}
+
+// MySQL has no arrays: this one is PostgreSQL's own. The answer has a digit for each.
+std::string renew_all(const pl_pgsql& in) {
+  return "CREATE OR REPLACE FUNCTION " + in.table("renew_all") +
+         "(p_names bytea[], p_owners bytea[], p_ttls bigint[], OUT o_done text) LANGUAGE plpgsql AS " +
+         dollar_quoted(
+             "\nBEGIN\n"
+             "  o_done = '';\n"
+             "  FOR i IN 1 .. cardinality(p_names) LOOP\n"
+             "    o_done = o_done || " +
+             in.table("renew") +
+             "(p_names[i], p_owners[i], p_ttls[i]);\n"
+             "  END LOOP;\n"
+             "END ");
+}
+
+}  // namespace
+
+std::string quoted(std::string_view name) { return '"' + doubled(name, '"') + '"'; }
+
+std::vector<std::string> statements(std::string_view schema) {
+  const pl_pgsql in(schema);
+  std::vector<std::string> all{"CREATE SCHEMA IF NOT EXISTS " + quoted(schema)};
+  for (const table& t : tables()) all.push_back(create(t, in));
+  all.push_back("CREATE INDEX IF NOT EXISTS done_ends ON " + in.table("done") + "(ends)");
+  for (const routine& r : routines()) all.push_back(create(r, in));
+  all.push_back(renew_all(in));
+  const std::string version = std::to_string(schema_version);
+  all.push_back("INSERT INTO " + in.table("meta") + "(what, number) VALUES('version', " + version +
+                ") ON CONFLICT(what) DO UPDATE SET number = excluded.number");
+  return all;
+}
+
+std::vector<std::string> grants(std::string_view schema, std::string_view role) {
+  const std::string where = quoted(schema);
+  const std::string to = " TO " + quoted(role);
+  return {"GRANT USAGE ON SCHEMA " + where + to,
+          "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + where + to,
+          "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA " + where + to};
+}
+
+std::string script(std::string_view schema, std::string_view role) {
+  std::string text = "BEGIN;\nSELECT pg_advisory_xact_lock(" + std::string(making_lock) + ");\n\n";
+  for (const auto& one : statements(schema)) text += one + ";\n\n";
+  if (!role.empty())
+    for (const auto& one : grants(schema, role)) text += one + ";\n";
+  return text + "COMMIT;\n";
+}
+
+std::string inspection(std::string_view schema) {
+  const pl_pgsql in(schema);
+  return render(text::inspection, in);
+}
+
+}  // namespace holdfast::sql::postgresql
