@@ -1,0 +1,45 @@
+#pragma once
+
+#include "ears.hpp"
+#include "lease_backend.hpp"
+#include "link.hpp"
+#include "settings.hpp"
+
+#include <holdfast/backend.hpp>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::mysql {
+
+/// A MySQL or MariaDB database with the tables of backends/sql.
+///
+/// Thread safety: safe.
+class mysql_backend final : public sql::lease_backend {
+ public:
+  /// Blocks at most connect_timeout.
+  static result<std::unique_ptr<spi::backend>> open(settings where, spi::runtime& engine);
+  mysql_backend(settings where, spi::runtime& engine);
+  result<void> prepare();
+
+  std::string identity() const override { return identity_; }
+  void examine(spi::completion<std::vector<finding>> done) override;
+
+ private:
+  sql::asking& link(std::size_t index) override;
+  sql::listening& ears() const override { return *ears_; }
+  sql::arguments renewal_arguments(const std::vector<const spi::claim*>& claims) const override;
+  bool row_kept(const failure& why) const override;
+
+  const settings where_;
+  std::string identity_;
+  std::array<std::shared_ptr<mysql::link>, lock_links + 1> links_;
+  std::atomic<bool> first_used_{false};
+  connection first_;  // made when it was opened, for the link that is used first
+  const std::shared_ptr<mysql::ears> ears_;
+};
+
+}  // namespace holdfast::mysql
