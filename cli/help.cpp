@@ -9,7 +9,8 @@ namespace holdfast::cli {
 namespace {
 
 constexpr std::array all{
-    &run_command,   &ls_command, &show_command, &watch_command, &evict_command, &stores_command, &doctor_command,
+    &run_command,   &ls_command,     &show_command,   &watch_command,
+    &evict_command, &stores_command, &doctor_command, &ddl_command,
 #ifdef HOLDFAST_HAS_BENCH
     &bench_command,
 #endif

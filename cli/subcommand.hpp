@@ -34,6 +34,7 @@ extern const subcommand watch_command;
 extern const subcommand evict_command;
 extern const subcommand stores_command;
 extern const subcommand doctor_command;
+extern const subcommand ddl_command;
 #ifdef HOLDFAST_HAS_BENCH
 extern const subcommand bench_command;
 #endif

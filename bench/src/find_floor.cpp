@@ -15,6 +15,8 @@ std::string store_of(std::string_view scheme) {
   const auto plus = scheme.find('+');
   std::string store(scheme.substr(0, plus));
   if (store == "rediss" || store == "etcds") store.pop_back();
+  if (store == "postgresql") return "postgres";
+  if (store == "mariadb") return "mysql";
   return store == "zk" ? "zookeeper" : store;
 }
 

@@ -29,7 +29,7 @@ TEST_F(papers, manual_completion_and_docs_know_every_option) {
   const std::string manual = content("/man/holdfast.1");
   const std::string completion = content("/completion/holdfast");
   const std::string docs = content("/../docs/command.md");
-  for (const std::string command : {"run", "ls", "show", "watch", "evict", "stores", "doctor"}) {
+  for (const std::string command : {"run", "ls", "show", "watch", "evict", "stores", "doctor", "ddl"}) {
     const std::string help = run({"help", command}).out;
     EXPECT_NE(completion.find(command), std::string::npos) << command;
     for (auto at = help.find("\n  --"); at != std::string::npos; at = help.find("\n  --", at + 1)) {

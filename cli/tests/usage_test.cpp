@@ -34,7 +34,11 @@ INSTANTIATE_TEST_SUITE_P(
                       wrong_line{{"ls", "--json=yes"}, "--json takes no value"},
                       wrong_line{{"ls", "--json", "--json"}, "given twice"}, wrong_line{{"show"}, "NAME is missing"},
                       wrong_line{{"show", ""}, "name"}, wrong_line{{"evict", "n"}, "--yes"},
-                      wrong_line{{"evict"}, "NAME is missing"}, wrong_line{{"stores", "x"}, "one word too many"}));
+                      wrong_line{{"evict"}, "NAME is missing"}, wrong_line{{"stores", "x"}, "one word too many"},
+                      wrong_line{{"ddl", "oracle"}, "holdfast ddl postgresql"},
+                      wrong_line{{"ddl", "postgresql", "--schema", "pg_locks"}, "pg_locks"},
+                      wrong_line{{"ddl", "mysql", "--schema", "s"}, "--prefix"},
+                      wrong_line{{"ddl", "mysql", "--prefix", "A"}, "--prefix"}));
 
 INSTANTIATE_TEST_SUITE_P(
     run_line, wrong_usage,
@@ -93,13 +97,31 @@ TEST_F(cli_test, every_command_has_help) {
   EXPECT_EQ(overview.code, 0);
   EXPECT_EQ(run({"help"}).out, overview.out);
   EXPECT_EQ(run({"-h"}).out, overview.out);
-  for (const std::string command : {"run", "ls", "show", "watch", "evict", "stores", "doctor"}) {
+  for (const std::string command : {"run", "ls", "show", "watch", "evict", "stores", "doctor", "ddl"}) {
     const outcome help = run({"help", command});
     EXPECT_EQ(help.code, 0) << command;
     EXPECT_TRUE(help.out.starts_with("Usage: holdfast " + command)) << help.out;
     EXPECT_EQ(run({command, "--help"}).out, help.out) << command;
     EXPECT_NE(overview.out.find("\n  " + command + " "), std::string::npos) << command;
   }
+}
+
+TEST_F(cli_test, the_ddl_names_schema_and_role_and_connects_to_nothing) {
+  const outcome end = run({"ddl", "postgresql", "--schema", "my locks", "--role", "app"});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_NE(end.out.find("CREATE SCHEMA IF NOT EXISTS \"my locks\";"), std::string::npos);
+  EXPECT_NE(end.out.find("FUNCTION \"my locks\".enter("), std::string::npos);
+  EXPECT_NE(end.out.find("GRANT USAGE ON SCHEMA \"my locks\" TO \"app\";"), std::string::npos);
+  EXPECT_EQ(run({"ddl", "postgresql"}).out.find("GRANT"), std::string::npos);
+}
+
+TEST_F(cli_test, the_ddl_of_mysql_names_prefix_and_account) {
+  const outcome end = run({"ddl", "mysql", "--prefix", "my_", "--role", "app@10.%"});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_NE(end.out.find("CREATE TABLE IF NOT EXISTS `my_locks`("), std::string::npos);
+  EXPECT_NE(end.out.find("CREATE PROCEDURE `my_enter`("), std::string::npos);
+  EXPECT_NE(end.out.find("GRANT EXECUTE ON PROCEDURE `my_enter` TO 'app'@'10.%'//"), std::string::npos);
+  EXPECT_EQ(run({"ddl", "mariadb"}).out.find("GRANT"), std::string::npos);
 }
 
 TEST_F(cli_test, the_version_is_the_projects) {

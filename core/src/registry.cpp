@@ -32,6 +32,7 @@ constexpr std::array known_schemes{
     known_scheme{"zk", "zookeeper"},
     known_scheme{"postgresql", "postgres"},
     known_scheme{"mysql", "mysql"},
+    known_scheme{"mariadb", "mysql"},
     known_scheme{"memcached", "memcached"},
 };
 

@@ -54,8 +54,9 @@ TEST_F(registry, a_known_scheme_without_its_library_is_unsupported_and_the_libra
 TEST_F(registry, lists_every_scheme_of_the_contract_built_or_not) {
   std::vector<std::string> schemes;
   for (const auto& known : spi::all_backends()) schemes.push_back(known.scheme);
-  for (const char* scheme : {"memory", "sqlite", "file", "redis", "rediss", "redis+unix", "redis+sentinel",
-                             "redis+cluster", "redlock", "etcd", "etcds", "zk", "postgresql", "mysql", "memcached"})
+  for (const char* scheme :
+       {"memory", "sqlite", "file", "redis", "rediss", "redis+unix", "redis+sentinel", "redis+cluster", "redlock",
+        "etcd", "etcds", "zk", "postgresql", "mysql", "mariadb", "memcached"})
     EXPECT_NE(std::find(schemes.begin(), schemes.end(), scheme), schemes.end()) << scheme;
 }
 

@@ -3,7 +3,7 @@
 holdfast_server_pids=()
 holdfast_server_port= # of the server started last
 
-# holdfast_start_server KIND DIRECTORY: one more redis, etcd or zookeeper, its files below DIRECTORY. It ends with this script, however
+# holdfast_start_server KIND DIRECTORY: one more redis, etcd, zookeeper, postgres or mariadb, its files below DIRECTORY. It ends with this script, however
 # that ends.
 holdfast_start_server() {
   local attempt port pid home
@@ -49,6 +49,33 @@ holdfast_launch_zookeeper() {
     org.apache.zookeeper.server.ZooKeeperServerMain "$2/zoo.cfg"
 }
 
+# It refuses to run as root. The folder above is ours alone: its user must get through.
+holdfast_launch_postgres() {
+  local as=() bin
+  bin=$(echo /usr/lib/postgresql/*/bin | tr ' ' '\n' | sort -V | tail -n 1)
+  if [ "$(id -u)" -eq 0 ]; then
+    as=(setpriv --reuid=postgres --regid=postgres --clear-groups --pdeathsig TERM)
+    chmod 711 "$2/.."
+    chown postgres:postgres "$2"
+  fi
+  cd "$2" || return 1
+  "${as[@]}" "$bin/initdb" -D "$2/data" -U postgres -A trust --no-sync --no-locale -E UTF8 || return 1
+  exec "${as[@]}" "$bin/postgres" -D "$2/data" -p "$1" -c listen_addresses=127.0.0.1 -c "unix_socket_directories=$2" \
+    -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c dynamic_shared_memory_type=mmap
+}
+
+# As root it must be told who it is.
+holdfast_launch_mariadb() {
+  local as=()
+  [ "$(id -u)" -eq 0 ] && as=(--user=root)
+  mariadb-install-db --no-defaults "${as[@]}" --datadir="$2/data" --auth-root-authentication-method=normal --skip-test-db \
+    --skip-name-resolve || return 1
+  mkdir "$2/data/holdfast"
+  exec setpriv --pdeathsig TERM mariadbd --no-defaults "${as[@]}" --datadir="$2/data" --socket="$2/s" --pid-file="$2/pid" \
+    --bind-address=127.0.0.1 --port="$1" --skip-name-resolve --skip-log-bin --innodb-flush-log-at-trx-commit=0 \
+    --innodb-flush-method=nosync --innodb-buffer-pool-size=64M --performance-schema=OFF
+}
+
 # A port may be another server's: then ours is gone soon, and what answers is not ours.
 holdfast_server_answers() {
   local until=$((SECONDS + 20))
@@ -68,6 +95,12 @@ holdfast_probe_zookeeper() {
   said=$(timeout 1 cat <&9)
   exec 9>&-
   [[ $said == *Mode:* ]]
+}
+
+holdfast_probe_postgres() { [ "$(head -n 1 /proc/"$2"/cwd/postmaster.pid)" = "$2" ] && pg_isready -q -h 127.0.0.1 -p "$1"; }
+holdfast_probe_mariadb() {
+  local id
+  id=$(mariadb --no-defaults -N -h 127.0.0.1 -P "$1" -u root -e 'SELECT @@pid_file') && [ "$(cat "$id")" = "$2" ]
 }
 
 holdfast_stop_servers() {

@@ -8,12 +8,13 @@ holdfast_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 holdfast_packages() {
   case "$1" in
     build) echo "cmake ninja-build g++ pkg-config libsqlite3-dev libhiredis-dev libssl-dev" \
-      "libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev libzookeeper-mt-dev" ;;
+      "libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev libzookeeper-mt-dev libpq-dev libmariadb-dev" ;;
     test) echo "libgtest-dev nlohmann-json3-dev libasio-dev sqlite3 redis-server etcd-server etcd-client libzookeeper-java" \
+      "postgresql-15 pgbouncer mariadb-server memcached" \
       "openssl dpkg-dev procps util-linux man-db" \
       "clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19 openjdk-17-jdk-headless maven python3-venv" \
       "$(holdfast_node) $(holdfast_go)" ;;
-    bench) echo "util-linux redis-server etcd-server etcd-client libzookeeper-java openjdk-17-jre-headless" ;;
+    bench) echo "util-linux redis-server etcd-server etcd-client libzookeeper-java openjdk-17-jre-headless postgresql-15 mariadb-server" ;;
     peers) echo "openjdk-17-jdk-headless maven python3-venv $(holdfast_go)" ;;
     *) echo "holdfast_packages: no such group: $1" >&2; return 1 ;;
   esac
@@ -69,6 +70,11 @@ holdfast_apt() (
     trap 'rm -f "$log"; holdfast_as_root rm -f "$policy"' EXIT
     printf '#!/bin/sh\nexit 101\n' | holdfast_as_root tee "$policy" >/dev/null
     holdfast_as_root chmod +x "$policy"
+  fi
+  # Nor is a cluster of databases wanted that nobody asked for.
+  if [[ " $* " == *" postgresql-15 "* ]] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+    holdfast_as_root mkdir -p /etc/postgresql-common
+    echo 'create_main_cluster = false' | holdfast_as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
   fi
   # Package lists are missing on a fresh machine and old on many others.
   holdfast_as_root apt-get -o DPkg::Lock::Timeout=400 -q update >"$log" 2>&1 ||

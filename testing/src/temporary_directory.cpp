@@ -8,8 +8,10 @@
 
 namespace holdfast::testing {
 
-temporary_directory::temporary_directory() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "holdfast-test-XXXXXX").string();
+temporary_directory::temporary_directory() : temporary_directory(std::filesystem::temp_directory_path()) {}
+
+temporary_directory::temporary_directory(const std::filesystem::path& parent) {
+  std::string pattern = (parent / "holdfast-test-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) {
     throw std::system_error(errno, std::generic_category(), "mkdtemp " + pattern);
   }

@@ -39,7 +39,8 @@ std::vector<source_file> files_below(const std::vector<std::string>& folders, co
 std::vector<std::string> backends() {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(root() / "backends")) {
-    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+    // What the SQL stores share is none by itself.
+    if (entry.is_directory() && entry.path().filename() != "sql") names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -64,11 +64,14 @@ store_parameter memory_store();
 store_parameter sqlite_store();
 store_parameter file_store();
 store_parameter etcd_store();
+store_parameter mysql_store();
+store_parameter postgres_store();
 store_parameter redis_store();
 store_parameter redis_cluster_store();
 store_parameter redlock_store();
 store_parameter redis_tls_store();
 store_parameter zookeeper_store();
+store_parameter memcached_store();
 store_parameter redis_plain_store();  ///< The same with `?layout=plain`.
 
 /// `stem`, and something no other test has.

@@ -8,6 +8,7 @@ namespace holdfast::testing {
 class temporary_directory {
  public:
   temporary_directory();
+  explicit temporary_directory(const std::filesystem::path& parent);  ///< Below another one.
   temporary_directory(const temporary_directory&) = delete;
   temporary_directory& operator=(const temporary_directory&) = delete;
   ~temporary_directory();

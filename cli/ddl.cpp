@@ -1,0 +1,74 @@
+#include "exit_code.hpp"
+#include "output.hpp"
+#include "subcommand.hpp"
+
+#include <mysql.hpp>
+#include <postgresql.hpp>
+
+#include <array>
+#include <string>
+
+namespace holdfast::cli {
+namespace {
+
+constexpr std::array flags{flag{"--schema", "NAME"}, flag{"--prefix", "TEXT"}, flag{"--role", "NAME"}, help_flag};
+constexpr std::array<std::string_view, 1> operands{"DATABASE"};
+
+constexpr std::string_view help_text =
+    R"(Usage: holdfast ddl postgresql [--schema NAME] [--role NAME]
+       holdfast ddl mysql [--prefix TEXT] [--role USER[@HOST]]
+
+Prints the statements that make the tables and routines of a store, for an administrator to run, so that the service
+itself needs no right to make tables:
+
+  holdfast ddl postgresql --role app | psql -d DATABASE
+  holdfast ddl mysql --role app | mariadb DATABASE
+
+It connects to nothing. To run it again is harmless, and brings older tables up to date.
+
+  --schema NAME  PostgreSQL: where they are made (default: holdfast); the URL then says ?schema=NAME
+  --prefix TEXT  MySQL: what their names begin with (default: holdfast_); the URL then says ?prefix=TEXT
+  --role NAME    also lets this role use them; MySQL: this user, from every host unless it says @HOST
+
+Exit codes: 0; 64 usage.
+)";
+
+std::string postgresql(const invocation& call) {
+  if (call.args.value("--prefix")) throw usage_error("--prefix is for mysql; for postgresql it is --schema");
+  const auto schema = call.args.value("--schema").value_or("holdfast");
+  // As the URL refuses them: longer ones are cut by the server, and those of pg_ are its own.
+  if (schema.empty() || schema.size() > 63 || schema.starts_with("pg_"))
+    throw usage_error("--schema " + quoted(schema) + " has no 1 to 63 bytes, or begins with pg_");
+  return sql::postgresql::script(schema, call.args.value("--role").value_or(""));
+}
+
+std::string mysql(const invocation& call) {
+  if (call.args.value("--schema")) throw usage_error("--schema is for postgresql; for mysql it is --prefix");
+  const auto prefix = call.args.value("--prefix").value_or("holdfast_");
+  if (!sql::mysql::is_prefix(prefix))
+    throw usage_error("--prefix " + quoted(prefix) + " has more than 40 bytes, or others than a to z, 0 to 9 and _");
+  return sql::mysql::script(prefix, call.args.value("--role").value_or(""));
+}
+
+int ddl(const invocation& call) {
+  const std::string_view database = call.args.operand(0).value_or("");
+  if (database == "postgresql")
+    print(postgresql(call));
+  else if (database == "mysql" || database == "mariadb")
+    print(mysql(call));
+  else
+    throw usage_error("there is no DDL for " + quoted(database) +
+                      "; write 'holdfast ddl postgresql' or 'holdfast ddl mysql'");
+  return exit_code::ok;
+}
+
+}  // namespace
+
+constinit const subcommand ddl_command{
+    .grammar = {"ddl", flags, operands},
+    .summary = "print the statements that make a database's tables",
+    .help = help_text,
+    .run = ddl,
+};
+
+}  // namespace holdfast::cli
