@@ -15,20 +15,6 @@ namespace {
 // How long a place in line outlives the last word of who stands there. Looks come at most 15 s apart.
 constexpr std::chrono::microseconds place_lasts = 60s;
 
-std::int64_t microseconds(std::chrono::nanoseconds time) {
-  return std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::microseconds>(time).count());
-}
-
-/// pid, host and client name as rows keep them: tabs are what separates them.
-std::string describe(const spi::identity& who) {
-  std::string text = std::to_string(who.pid) + "\t" + who.host + "\t";
-  for (const char c : who.client_name) text += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  // Not in the midst of a character.
-  std::size_t end = std::min<std::size_t>(text.size(), 1000);
-  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end);
-}
-
 std::string_view word(std::string_view& rest) {
   const auto space = rest.find(' ');
   const auto first = rest.substr(0, space);
@@ -40,14 +26,6 @@ std::int64_t number(std::string_view text) {
   std::int64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
-}
-
-spi::owner_id id_of(std::string_view hex) {
-  spi::owner_id id;
-  if (hex.size() != 2 * id.bytes.size()) return id;
-  for (std::size_t i = 0; i < id.bytes.size(); ++i)
-    std::from_chars(hex.data() + 2 * i, hex.data() + 2 * i + 2, id.bytes[i], 16);
-  return id;
 }
 
 std::string bytes_of_hex(std::string_view hex) {
@@ -68,6 +46,27 @@ bool is_number(spi::kind k) { return k == spi::kind::semaphore || k == spi::kind
 
 std::string bytes_of(const spi::owner_id& id) {
   return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()};
+}
+
+spi::owner_id id_of(std::string_view hex) {
+  spi::owner_id id;
+  if (hex.size() != 2 * id.bytes.size()) return id;
+  for (std::size_t i = 0; i < id.bytes.size(); ++i)
+    std::from_chars(hex.data() + 2 * i, hex.data() + 2 * i + 2, id.bytes[i], 16);
+  return id;
+}
+
+std::string describe(const spi::identity& who) {
+  std::string text = std::to_string(who.pid) + "\t" + who.host + "\t";
+  for (const char c : who.client_name) text += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  // Not in the midst of a character.
+  std::size_t end = std::min<std::size_t>(text.size(), 1000);
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+std::int64_t microseconds(std::chrono::nanoseconds time) {
+  return std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::microseconds>(time).count());
 }
 
 failure other_kind(const std::string& name, spi::kind wanted, std::int64_t present) {

@@ -1,0 +1,169 @@
+#include "refusals.hpp"
+#include "session_backend.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+// What is asked of the sessions that hold: to take a lock, and to renew what they have.
+
+namespace holdfast::sql {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// A session that is ended for being idle sooner than this would be ended between two uses.
+constexpr std::chrono::nanoseconds shortest = 1s;
+constexpr std::size_t renewed_at_once = 200;
+
+/// Outcomes that come from several sessions, told when the last has come.
+struct renewals {
+  std::vector<spi::claim> held;
+  std::vector<spi::renewal_outcome> outcomes;
+  std::atomic<std::size_t> left{0};
+  spi::completion<std::vector<spi::renewal_outcome>> done;
+
+  void settled(std::size_t how_many) {
+    if (left.fetch_sub(how_many) == how_many) done(std::move(outcomes));
+  }
+};
+
+}  // namespace
+
+void session_backend::ask_hold(const line_ref& on, const spi::entry_request& request, mode how, const line_ref& home,
+                               outcome_told told) {
+  const spi::claim& c = request.claim;
+  const auto lasts = std::max(c.ttl, shortest);
+  guard lock(mutex_);
+  // What only looks is held by another session: this one's time is its own affair.
+  const bool as_before = on->lasts == lasts || how == mode::looks;
+  if (!as_before) on->lasts = lasts;
+  on->used = engine_.now();
+  tend();
+  const std::int64_t number = home->over->number();
+  lock.unlock();
+  arguments with;
+  store_->add_key(c.name, with);
+  with.add(static_cast<std::int64_t>(how));
+  with.add(as_before ? -1 : std::chrono::ceil<std::chrono::milliseconds>(lasts).count());
+  with.add_bytes(c.name).add(static_cast<std::int64_t>(c.kind)).add_bytes(bytes_of(c.id));
+  with.add(static_cast<std::int64_t>(c.access)).add(c.permits).add(c.limit);
+  // Nobody is put in line by it, nor told by a number that is not the session's; and what is carried out after we gave
+  // up on the session ends with it.
+  with.add(std::max<std::uint32_t>(1, request.tokens)).add(microseconds(c.ttl)).add(0).add(0).add(number);
+  with.add_bytes(holder_).add(0).add(0);
+  const auto sent = engine_.now();
+  const auto patience = how == mode::waits ? session::patience::endless : session::patience::usual;
+  on->over->ask(store_->say().hold, std::move(with), request.caller, patience,
+                [this, on, c, home, sent, told = std::move(told)](const result<rows>& said) mutable {
+                  told(settle(on, c, home, sent, said));
+                });
+}
+
+result<spi::entry_result> session_backend::settle(const line_ref& on, const spi::claim& c, const line_ref& home,
+                                                  spi::time_point sent, const result<rows>& said) {
+  const auto answer = said ? said->record() : std::vector<std::int64_t>();
+  const std::string key = store_->key_of(c.name);
+  if (answer.size() != 5) {
+    give_back(on, c);
+    if (!said) return said.error();
+    return {errc::rejected, "'" + c.name + "': the server's answer makes no sense"};
+  }
+  const bool granted = answer[0] == 1;
+  guard lock(mutex_);
+  if (on != home || !granted) on->keys.erase(key);
+  if (granted) {
+    const auto use = home->keys.find(key);
+    // The reader whose hold was to be shared has gone meanwhile: the record is of nothing.
+    if (home->gone || use == home->keys.end() || (on != home && use->second.holders == 0)) {
+      lock.unlock();
+      drop({c, {}, on, key}, 3, spi::caller::must_not_block, [](const result<bool>&) {});
+      return spi::entry_result(spi::busy{engine_.now()});
+    }
+    ++use->second.holders;
+    const auto lasts = std::chrono::microseconds(std::clamp<std::int64_t>(answer[3], 0, microseconds(c.ttl)));
+    const spi::granted grant{fencing_token(static_cast<std::uint64_t>(answer[1])),
+                             static_cast<std::uint32_t>(answer[2]), sent + lasts};
+    held_.insert_or_assign(c.id, hold{c, grant, home, key});
+    return spi::entry_result(grant);
+  }
+  lock.unlock();
+  if (answer[0] == 2) return other_kind(c.name, c.kind, answer[1]);
+  return spi::entry_result(spi::busy{engine_.now() + 250ms});
+}
+
+/// It failed, and may have got the lock all the same.
+void session_backend::give_back(const line_ref& on, const spi::claim& c) {
+  const std::string key = store_->key_of(c.name);
+  arguments with;
+  store_->add_key(c.name, with);
+  with.add(0).add_bytes(c.name).add_bytes(bytes_of(c.id));
+  on->over->ask(store_->say().drop, std::move(with), spi::caller::must_not_block, session::patience::usual,
+                [this, on, key](const result<rows>& said) {
+                  if (!said) return end_line(on, said.error());
+                  {
+                    const guard lock(mutex_);
+                    on->keys.erase(key);
+                    on->waits = false;
+                  }
+                  place_waits();
+                });
+}
+
+void session_backend::renew(const std::vector<spi::claim>& held,
+                            spi::completion<std::vector<spi::renewal_outcome>> done) {
+  if (held.empty()) return done(std::vector<spi::renewal_outcome>());
+  auto all = std::make_shared<renewals>();
+  all->held = held;
+  all->outcomes.resize(held.size());
+  all->left = held.size() + 1;
+  all->done = std::move(done);
+  std::map<line_ref, std::vector<std::vector<std::size_t>>> parts;
+  std::vector<std::size_t> others;
+  guard lock(mutex_);
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const auto found = held_.find(held[i].id);
+    if (!ours(held[i])) {
+      others.push_back(i);
+    } else if (found == held_.end()) {
+      all->outcomes[i].what = spi::renewal::lost;
+      all->settled(1);
+    } else {
+      auto& part = parts[found->second.on];
+      if (part.empty() || part.back().size() == renewed_at_once) part.emplace_back();
+      part.back().push_back(i);
+      found->second.on->used = engine_.now();
+    }
+  }
+  lock.unlock();
+  if (!others.empty()) {
+    std::vector<spi::claim> theirs;
+    for (const std::size_t i : others) theirs.push_back(held[i]);
+    store_->tables().renew(theirs, [all, others](const result<std::vector<spi::renewal_outcome>>& said) {
+      for (std::size_t i = 0; said && i < others.size(); ++i) all->outcomes[others[i]] = (*said)[i];
+      all->settled(others.size());
+    });
+  }
+  const auto from = parts.size() == 1 ? spi::caller::may_block : spi::caller::must_not_block;
+  for (auto& [on, pieces] : parts) {
+    for (auto& which : pieces) {
+      std::vector<const spi::claim*> claims;
+      for (const std::size_t i : which) claims.push_back(&all->held[i]);
+      const auto sent = engine_.now();
+      on->over->ask(store_->say().renew, store_->renewal_arguments(claims), from, session::patience::usual,
+                    [all, which, sent](const result<rows>& said) {
+                      const std::string digits = said ? said->text(0, 0) : std::string();
+                      for (std::size_t i = 0; i < which.size() && i < digits.size(); ++i) {
+                        auto& outcome = all->outcomes[which[i]];
+                        outcome.what = digits[i] == '1' ? spi::renewal::renewed : spi::renewal::lost;
+                        outcome.expires = sent + all->held[which[i]].ttl;
+                      }
+                      all->settled(which.size());
+                    });
+    }
+  }
+  all->settled(1);
+}
+
+}  // namespace holdfast::sql
