@@ -67,6 +67,10 @@ PGconn* start(const settings& where, const spi::runtime& engine) {
   const std::string unanswered =
       std::to_string(std::chrono::ceil<std::chrono::milliseconds>(engine.options().request_timeout).count());
   add("tcp_user_timeout", unanswered.c_str());
+  // Who waits for a lock, or for news, says nothing for long: a server that is gone without a word is to be noticed.
+  add("keepalives_idle", "10");
+  add("keepalives_interval", "5");
+  add("keepalives_count", "3");
   for (const auto& [word, value] : where.parameters) add(word.c_str(), value.c_str());
   add(nullptr, nullptr);
   return PQconnectStartParams(words.data(), values.data(), 0);

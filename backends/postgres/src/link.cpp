@@ -49,6 +49,13 @@ int milliseconds(std::chrono::nanoseconds time) {
 link::link(settings where, spi::runtime& engine)
     : where_(std::move(where)), engine_(engine), patience_(engine.options().request_timeout) {}
 
+link::link(settings where, spi::runtime& engine, only_session tell)
+    : where_(std::move(where)),
+      engine_(engine),
+      patience_(engine.options().request_timeout),
+      once_(true),
+      tell_(std::move(tell)) {}
+
 link::~link() {
   // The runtime's threads have ended: nobody is left to be told.
   unsent_.clear();
@@ -56,17 +63,30 @@ link::~link() {
 }
 
 void link::ask(const sql::statement& what, sql::arguments with, spi::caller from, answer told) {
+  ask_until(engine_.now() + patience_, what, std::move(with), from, std::move(told));
+}
+
+void link::ask_until(spi::time_point deadline, const sql::statement& what, sql::arguments with, spi::caller from,
+                     answer told) {
   seat mine;
   guard lock(mutex_);
   // A completion that asks again is called by the thread that reads: it cannot wait for itself.
   const bool blocks =
       from != spi::caller::must_not_block && !(driver_ == driver::caller && driving_ == std::this_thread::get_id());
-  request r{&what, std::move(with), std::move(told), blocks ? &mine : nullptr, engine_.now() + patience_, false, {},
-            {}};
+  request r{&what, std::move(with), std::move(told), blocks ? &mine : nullptr, deadline, false, {}, {}};
   if (wire_ && !wire_->unfit.empty())
     hang_up(broken(where_, wire_->unfit), lock);
   else if (wire_ && stale())
     hang_up(broken(where_, "the server closed the connection"), lock);
+  if (once_ && !wire_) {
+    const failure why = last_failure_;
+    lock.unlock();
+    return r.told(why);
+  }
+  if (driver_ == driver::reactor && sent_.empty()) {  // it only listens
+    disarm();
+    driver_ = driver::none;
+  }
   if (blocks) sit_down(mine);
   try {
     submit(std::move(r), lock);
@@ -201,7 +221,7 @@ void link::hand_over() {
     appoint(next);
     return next.woken.release();
   }
-  if (sent_.empty()) return;
+  if (sent_.empty() && !once_) return;
   arm();
   guard_deadline();
 }
@@ -220,12 +240,26 @@ void link::read_ready() {
 void link::take_in(const std::shared_ptr<wire>& from, guard& lock) {
   if (wire_ != from) return;  // hung up meanwhile: everybody was told
   const bool read = PQconsumeInput(from->over.get()) != 0;
+  if (sent_.empty()) static_cast<void>(PQisBusy(from->over.get()));  // takes in what is said unasked
   std::vector<told_answer> all;
   const bool sound = from->unfit.empty() && collect(all) && read && from->over.good() && from->unfit.empty();
   failure why = sound ? failure{errc::unavailable, ""} : failure_of(from->over.get());
   if (!from->unfit.empty()) why.detail = from->unfit;
   tell(std::move(all), lock);
+  if (tell_.told) pass_on(from, lock);
   if (!sound && wire_ == from) hang_up(broken(where_, why.detail), lock);
+}
+
+void link::pass_on(const std::shared_ptr<wire>& from, guard& lock) {
+  std::vector<std::string> letters;
+  while (PGnotify* one = PQnotifies(from->over.get())) {
+    letters.emplace_back(one->extra);
+    PQfreemem(one);
+  }
+  if (letters.empty()) return;
+  lock.unlock();
+  for (const auto& letter : letters) tell_.told(letter);
+  lock.lock();
 }
 
 /// As much as there is. False: the connection is of no more use.

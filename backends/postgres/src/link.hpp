@@ -8,6 +8,7 @@
 #include <holdfast/backend.hpp>
 
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -28,10 +29,19 @@ namespace holdfast::postgres {
 /// A request that finds the connection gone waits for the next one; a request that was sent when it broke fails, as
 /// nobody knows what became of it.
 ///
+/// Or, if it is made for one session: there is no next one. The reactor reads also when nothing is asked, so that its
+/// end is heard of at once.
+///
 /// Thread safety: safe. Answers come with nothing locked.
 class link final : public sql::asking, public std::enable_shared_from_this<link> {
  public:
+  struct only_session {
+    std::function<void(std::string_view)> told;  ///< What is notified on it.
+    std::function<void(const failure&)> ended;   ///< Once, unless it was closed.
+  };
+
   link(settings where, spi::runtime& engine);
+  link(settings where, spi::runtime& engine, only_session tell);
   link(const link&) = delete;
   link& operator=(const link&) = delete;
   ~link() override;
@@ -40,6 +50,11 @@ class link final : public sql::asking, public std::enable_shared_from_this<link>
   result<void> take_over(connection made);
 
   void ask(const sql::statement& what, sql::arguments with, spi::caller from, answer told) override;
+  void ask_until(spi::time_point deadline, const sql::statement& what, sql::arguments with, spi::caller from,
+                 answer told);
+
+  /// Of the only session.
+  void close() noexcept;
 
  private:
   struct seat {            // somebody who blocks until his answer is there; on his stack
@@ -97,6 +112,7 @@ class link final : public sql::asking, public std::enable_shared_from_this<link>
   void guard_deadline();
   void on_deadline();
   void hang_up(const failure& why, guard& lock);
+  void pass_on(const std::shared_ptr<wire>& from, guard& lock);
   void reconnect();
   void dial_again();
   void give_up_waiting(guard& lock, const failure* because);
@@ -104,6 +120,7 @@ class link final : public sql::asking, public std::enable_shared_from_this<link>
   const settings where_;
   spi::runtime& engine_;
   const std::chrono::nanoseconds patience_;
+  const bool once_ = false;  // there is only one session
 
   std::mutex mutex_;
   std::shared_ptr<wire> wire_;  // null: no connection
@@ -121,6 +138,7 @@ class link final : public sql::asking, public std::enable_shared_from_this<link>
   bool dialling_ = false;
   unsigned failures_ = 0;
   failure last_failure_{errc::unavailable, ""};
+  only_session tell_;
 };
 
 }  // namespace holdfast::postgres

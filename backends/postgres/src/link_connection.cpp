@@ -22,11 +22,18 @@ constexpr auto idle_time = 1ms;
 }  // namespace
 
 result<void> link::take_over(connection made) {
-  const guard lock(mutex_);
+  guard lock(mutex_);
   if (!unsent_.empty()) return {};  // they go first, on the connection that is being made for them
   auto taken = take(std::move(made));
   last_use_ = {};  // who knows for how long it was not
+  if (taken && once_) hand_over();
   return taken;
+}
+
+void link::close() noexcept {
+  guard lock(mutex_);
+  tell_.ended = nullptr;
+  if (wire_) hang_up(broken(where_, "the session was ended"), lock);
 }
 
 result<void> link::take(connection made) {
@@ -80,10 +87,15 @@ void link::hang_up(const failure& why, guard& lock) {
     all.push_back({std::move(r), why});
   }
   sent_.clear();
+  const auto ended = std::exchange(tell_.ended, nullptr);
   lock.unlock();
-  engine_.log(log_level::warning, why.detail);
+  if (!once_) engine_.log(log_level::warning, why.detail);
   lock.lock();
   tell(std::move(all), lock);
+  if (!ended) return;
+  lock.unlock();
+  ended(why);
+  lock.lock();
 }
 
 void link::reconnect() {

@@ -28,10 +28,13 @@ class postgres_backend final : public sql::lease_backend {
   std::string identity() const override { return identity_; }
   void examine(spi::completion<std::vector<finding>> done) override;
 
+  /// A connection of its own beside, for statements about other ones.
+  sql::asking& aside() { return link(0); }
+  sql::arguments renewal_arguments(const std::vector<const spi::claim*>& claims) const override;
+
  private:
   sql::asking& link(std::size_t index) override;
   sql::listening& ears() const override { return *ears_; }
-  sql::arguments renewal_arguments(const std::vector<const spi::claim*>& claims) const override;
   bool row_kept(const failure& why) const override;
 
   const settings where_;

@@ -1,3 +1,4 @@
+#include "advisory_store.hpp"
 #include "postgres_backend.hpp"
 
 #include <holdfast/backend.hpp>
@@ -11,6 +12,8 @@ using namespace holdfast;
 result<std::unique_ptr<spi::backend>> make(uri where, spi::runtime& engine) {
   auto parsed = postgres::settings::from(std::move(where));
   if (!parsed) return parsed.error();
+  if (parsed->held_by == postgres::settings::scheme::session)
+    return postgres::open_sessions(std::move(*parsed), engine);
   return postgres::postgres_backend::open(std::move(*parsed), engine);
 }
 

@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -21,12 +22,27 @@ std::set<std::string, std::less<>> words_of_libpq() {
   return words;
 }
 
+result<void> read_scheme(uri& where, settings& out) {
+  const auto scheme = where.take("scheme").value_or("lease");
+  if (scheme == "row")
+    return {errc::unsupported, "URL: scheme=row is not there yet on PostgreSQL; use scheme=session, or leave it out"};
+  if (scheme == "session")
+    out.held_by = settings::scheme::session;
+  else if (scheme != "lease")
+    return wrong("scheme='" + scheme + "' is neither 'lease' nor 'session' nor 'row'");
+  const auto connections = where.take("connections");
+  if (!connections) return {};
+  if (out.held_by == settings::scheme::lease) return wrong("connections= is for scheme=session");
+  const auto [end, bad] =
+      std::from_chars(connections->data(), connections->data() + connections->size(), out.connections);
+  if (bad != std::errc() || end != connections->data() + connections->size() || out.connections < 2 ||
+      out.connections > 1000)
+    return wrong("connections='" + *connections + "' is no number from 2 to 1000");
+  return {};
+}
+
 result<void> read_ours(uri& where, settings& out) {
-  if (auto scheme = where.take("scheme"); scheme && *scheme != "lease") {
-    if (*scheme == "session" || *scheme == "row")
-      return {errc::unsupported, "URL: scheme=" + *scheme + " is not there yet on PostgreSQL; leave it out for leases"};
-    return wrong("scheme='" + *scheme + "' is neither 'lease' nor 'session' nor 'row'");
-  }
+  if (auto good = read_scheme(where, out); !good) return good;
   if (auto layout = where.take("layout"); layout && *layout != "holdfast") {
     if (*layout == "shedlock")
       return {errc::unsupported, "URL: layout=shedlock is not there yet on PostgreSQL; leave it out"};
@@ -124,7 +140,8 @@ result<settings> settings::from(uri where) {
   for (const auto& [word, value] : where.options) {
     if (!known.contains(word))
       return wrong("unknown option '" + word +
-                   "'; postgresql: knows scheme, schema, password-file and libpq's own: sslmode, sslrootcert, service, "
+                   "'; postgresql: knows scheme, connections, schema, password-file and libpq's own: sslmode, "
+                   "sslrootcert, service, "
                    "passfile, target_session_attrs, ...");
     for (const auto& [taken, there] :
          {std::pair("host", !where.hosts.empty()), std::pair("user", !where.user.empty()),

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +17,9 @@ namespace holdfast::postgres {
 struct settings {
   std::vector<std::pair<std::string, std::string>> parameters;  ///< Of libpq; the password may be among them.
   std::string schema = "holdfast";
+  /// What holds a lock: a row of a table until its ttl ends, or a session with an advisory lock.
+  enum class scheme : std::uint8_t { lease, session } held_by = scheme::lease;
+  std::size_t connections = 16;  ///< How many may hold or wait, with scheme=session.
 
   bool several_hosts() const;
   /// The same for each host alone, if there are several: libpq itself goes on to the next only when one refuses, and

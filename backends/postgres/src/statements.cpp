@@ -38,4 +38,28 @@ sql::statements statements_for(std::string_view schema) {
           {"holdfast_inspect", sql::postgresql::inspection(schema)}};
 }
 
+sql::session_statements session_statements_for(std::string_view schema) {
+  const std::string in = sql::postgresql::quoted(schema) + ".";
+  const std::string mine = " AS pid WHERE pid = ANY(string_to_array(";
+  return {call(schema, "hold", 5 + sql::routine_called("enter").takes.size()),
+          call(schema, "drop_hold", 6),
+          call(schema, "convert_hold", 6),
+          call(schema, "renew_all", 3),
+          {"holdfast_rest",
+           "SELECT CASE WHEN current_setting('idle_session_timeout', true) IS NULL THEN '' ELSE "
+           "set_config('idle_session_timeout', '0', false) END"},
+          {"holdfast_cancel", "SELECT pg_cancel_backend($1::bigint::int)"},
+          call(schema, "note_wait", 7),
+          {"holdfast_end_wait", "DELETE FROM " + in + "waiting WHERE name = $1 AND owner = $2"},
+          {"holdfast_processes",
+           "SELECT coalesce(string_agg(pid::text, ' '), '') FROM " + in + "lockers($1, $2, $3) AS pid"},
+          {"holdfast_still_hold", "SELECT count(*) FROM " + in + "lockers($1, $2, $3)" + mine +
+                                      "$5, ' ')::int[]) AND NOT "
+                                      "EXISTS(SELECT 1 FROM " +
+                                      in + "locks WHERE name = $4 AND (owner IS NOT NULL OR shares <> 0))"},
+          {"holdfast_terminate", "SELECT count(*) FROM " + in + "lockers($1, $2, $3)" + mine +
+                                     "$4, ' ')::int[]) AND "
+                                     "pg_terminate_backend(pid)"}};
+}
+
 }  // namespace holdfast::postgres

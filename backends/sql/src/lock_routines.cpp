@@ -269,14 +269,19 @@ const std::string_view inspection = R"sql(
 SELECT 1 AS what, l.name AS name, l.kind AS kind, l.owner AS owner, l.token AS token, 1 AS access, 1 AS permits,
     l.expires - {now} AS remaining, l.since AS since, l.holder AS holder, 0 AS ticket
   FROM {t locks} l WHERE l.name >= {from} AND l.name < {until} AND l.owner IS NOT NULL AND l.expires > {now}
+    AND (l.client >= 0 OR {listens l.client})
 UNION ALL
 SELECT 1, l.name, l.kind, h.owner, h.token, 2, h.permits, h.expires - {now}, h.since, h.holder, 0
   FROM {t locks} l JOIN {t holds} h ON h.name = l.name
   WHERE l.name >= {from} AND l.name < {until} AND l.shares <> 0 AND h.expires > {now}
+    AND (h.client >= 0 OR {listens h.client})
 UNION ALL
 SELECT 2, l.name, l.kind, q.owner, 0, q.access, q.permits, 0, q.since, q.holder, q.ticket
   FROM {t locks} l JOIN {t queue} q ON q.name = l.name
   WHERE l.name >= {from} AND l.name < {until} AND l.awaited = 1 AND q.alive_until > {now} AND {listens q.client}
+UNION ALL
+SELECT 2, w.name, w.kind, w.owner, 0, w.access, 1, 0, w.since, w.holder, w.since
+  FROM {t waiting} w WHERE w.name >= {from} AND w.name < {until} AND {listens w.client}
 ORDER BY name, what, ticket, token)sql";
 
 }  // namespace holdfast::sql::text

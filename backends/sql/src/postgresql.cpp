@@ -108,13 +108,6 @@ class pl_pgsql final : public dialect {
   const std::string schema_;
 };
 
-/// In quotes that are not in it, whatever the schema is called.
-std::string dollar_quoted(const std::string& text) {
-  std::string tag = "$holdfast$";
-  while (text.find(tag) != text.npos) tag.insert(1, "x");
-  return tag + text + tag;
-}
-
 std::string create(const routine& r, const pl_pgsql& in) {
   std::string text = "CREATE OR REPLACE FUNCTION " + in.table(r.name) + "(";
   std::string_view comma;
@@ -150,6 +143,12 @@ std::string renew_all(const pl_pgsql& in) {
 
 }  // namespace
 
+std::string dollar_quoted(const std::string& text) {
+  std::string tag = "$holdfast$";
+  while (text.find(tag) != text.npos) tag.insert(1, "x");
+  return tag + text + tag;
+}
+
 std::string quoted(std::string_view name) { return '"' + doubled(name, '"') + '"'; }
 
 std::vector<std::string> statements(std::string_view schema) {
@@ -159,6 +158,7 @@ std::vector<std::string> statements(std::string_view schema) {
   all.push_back("CREATE INDEX IF NOT EXISTS done_ends ON " + in.table("done") + "(ends)");
   for (const routine& r : routines()) all.push_back(create(r, in));
   all.push_back(renew_all(in));
+  for (auto& one : session_routines(schema)) all.push_back(std::move(one));
   const std::string version = std::to_string(schema_version);
   all.push_back("INSERT INTO " + in.table("meta") + "(what, number) VALUES('version', " + version +
                 ") ON CONFLICT(what) DO UPDATE SET number = excluded.number");

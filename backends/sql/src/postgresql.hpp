@@ -10,6 +10,12 @@ namespace holdfast::sql::postgresql {
 /// `name` as an identifier: in double quotes.
 std::string quoted(std::string_view name);
 
+/// `text` in quotes that are not in it.
+std::string dollar_quoted(const std::string& text);
+
+/// The routines of scheme=session: an advisory lock, and its record in the tables.
+std::vector<std::string> session_routines(std::string_view schema);
+
 /// The advisory lock of who makes or changes the tables.
 constexpr std::string_view making_lock = "7308895156789306482";
 

@@ -56,7 +56,7 @@ struct session_statements {
   // Asked of another connection:
   statement cancel;      ///< process: what it does now ends with an error.
   statement note_wait;   ///< name, owner, kind, access, microseconds since, number, holder: somebody waits.
-  statement end_wait;    ///< owner: and does not any more.
+  statement end_wait;    ///< name, owner: and does not any more.
   statement processes;   ///< key: those that hold it, as one text with blanks between.
   statement still_hold;  ///< key, name, such a text: how many of them do, without being in the tables.
   statement terminate;   ///< key, such a text: ends their sessions if they hold it; how many did.

@@ -103,8 +103,8 @@ void session_backend::finish(const wait_ref& w, result<spi::entry_result> outcom
   const bool noted = w->noted;
   lock.unlock();
   if (noted)
-    store_->aside().ask(store_->say().end_wait, arguments().add_bytes(bytes_of(id)), spi::caller::must_not_block,
-                        [](const result<rows>&) {});
+    store_->aside().ask(store_->say().end_wait, arguments().add_bytes(w->request.claim.name).add_bytes(bytes_of(id)),
+                        spi::caller::must_not_block, [](const result<rows>&) {});
   if (left) {  // it was given up while it was made sure of
     spi::claim c = w->request.claim;
     return leave(c, spi::caller::must_not_block, std::move(left));
@@ -200,8 +200,8 @@ void session_backend::on_unwanted(const wait_ref& w, const result<spi::entry_res
   // Cancelled or not: if it was not the cancellation that ended it, that may hit whatever is asked next.
   if (said || !was_cancelled(said.error())) end_line(w->on, {errc::unavailable, "given up"});
   if (noted)
-    store_->aside().ask(store_->say().end_wait, arguments().add_bytes(bytes_of(id)), spi::caller::must_not_block,
-                        [](const result<rows>&) {});
+    store_->aside().ask(store_->say().end_wait, arguments().add_bytes(w->request.claim.name).add_bytes(bytes_of(id)),
+                        spi::caller::must_not_block, [](const result<rows>&) {});
   if (first) first(failure{errc::cancelled, "given up"});
   if (left) left(true);
   place_waits();

@@ -23,8 +23,9 @@ const std::vector<table>& tables() {
            {"tokens", type::number, zero},   // ... and how many he has
            {"expires", type::number, zero},  // microseconds on the database's clock, like every time here
            {"since", type::number, zero},
-           {"client", type::number, zero},    // as what number his client is told things; 0: it is not
-           {"holder", type::bytes, ""},       // pid, host and name of his client, with tabs between
+           {"client", type::number,
+            zero},                       // as what number his client is told things; 0: it is not; below 0: his session
+           {"holder", type::bytes, ""},  // pid, host and name of his client, with tabs between
            {"capacity", type::number, zero},  // permits: how many there are
            {"shares", type::number, zero},    // permits in use, or readers: the sum over the rows of holds
            {"awaited", type::number, zero},   // 0: nobody waits; 1: look into queue
@@ -60,6 +61,19 @@ const std::vector<table>& tables() {
         {"holder", type::bytes, set}},
        "name, ticket",
        "name, owner"},
+      {"waiting",
+       "Who waits at the server, on a session of its own (scheme=session, scheme=row), and has done so for a while. "
+       "For "
+       "those who look: the server alone gives the locks out.",
+       {{"name", type::name, set},
+        {"owner", type::id, set},
+        {"kind", type::number, set},
+        {"access", type::number, set},
+        {"since", type::number, set},
+        {"client", type::number, set},  // the number of the session
+        {"holder", type::bytes, set}},
+       "name, owner",
+       ""},
       {"done",
        "Steps that were taken, so that one that is asked for again is not taken again.",
        {{"id", type::id, set},

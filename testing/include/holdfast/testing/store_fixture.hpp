@@ -66,6 +66,7 @@ store_parameter file_store();
 store_parameter etcd_store();
 store_parameter mysql_store();
 store_parameter postgres_store();
+store_parameter postgres_session_store();  ///< The same with `?scheme=session`.
 store_parameter redis_store();
 store_parameter redis_cluster_store();
 store_parameter redlock_store();
