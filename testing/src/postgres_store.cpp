@@ -34,7 +34,6 @@ class postgres_session_fixture final : public postgres_fixture {
       server_.query("CREATE DATABASE " + database);
     return "postgresql://postgres@127.0.0.1:" + std::to_string(server_.port()) + "/" + database + "?scheme=session";
   }
-  bool notices_death_at_once() const override { return true; }
 };
 
 }  // namespace

@@ -325,6 +325,7 @@ void link::tell(std::vector<told_answer> all, guard& lock) {
     } catch (...) {  // Out of memory or threads: the others are told all the same.
       continue;
     }
+    one.asked.told = nullptr;  // what it owned may be the last to own this link's session
   }
   lock.lock();
   std::vector<seat*> answered;

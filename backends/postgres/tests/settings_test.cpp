@@ -73,7 +73,13 @@ TEST(postgres_settings, what_is_left_out_is_left_to_libpq) {
 TEST(postgres_settings, a_wrong_part_is_named) {
   EXPECT_NE(refusal("postgresql://h/db?ssl=yes", errc::invalid_argument).find("'ssl'"), std::string::npos);
   EXPECT_NE(refusal("postgresql://h/db?scheme=best", errc::invalid_argument).find("'best'"), std::string::npos);
-  EXPECT_NE(refusal("postgresql://h/db?scheme=session", errc::unsupported).find("session"), std::string::npos);
+  EXPECT_NE(refusal("postgresql://h/db?connections=4", errc::invalid_argument).find("scheme=session"),
+            std::string::npos);
+  for (const char* no : {"1", "1001", "-3", "many", "4x", ""})
+    EXPECT_NE(refusal("postgresql://h/db?scheme=session&connections=" + std::string(no), errc::invalid_argument)
+                  .find("connections="),
+              std::string::npos)
+        << no;
   EXPECT_NE(refusal("postgresql://h/db?scheme=row", errc::unsupported).find("row"), std::string::npos);
   EXPECT_NE(refusal("postgresql://h/db?layout=shedlock", errc::unsupported).find("shedlock"), std::string::npos);
   EXPECT_NE(refusal("postgresql://h/db?layout=x", errc::invalid_argument).find("'x'"), std::string::npos);

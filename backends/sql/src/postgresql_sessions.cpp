@@ -72,7 +72,8 @@ BEGIN
   END IF;
   RETURN v_any;
 END)sql"},
-    // p_mode: 0 tries, 1 waits, 2 looks whether it would be let in, and holds nothing then. p_time: of the session.
+    // p_mode: 0 tries, 1 waits, 2 looks whether a reader would be let in: only the record stays. p_time: of the
+    // session.
     text_of{"hold", "KEY, p_mode bigint, p_time bigint, ENTRY",
             "OUT o_what bigint, OUT o_token bigint, OUT o_tokens bigint, OUT o_left bigint, OUT o_now bigint", R"sql(
 DECLARE
@@ -82,7 +83,9 @@ BEGIN
     AND set_config('idle_session_timeout', p_time::text, false) IS NULL THEN
     NULL;
   END IF;
-  IF NOT @.try_key(p_form, p_high, p_low, p_access) THEN
+  IF NOT (CASE WHEN p_mode <> 2 THEN @.try_key(p_form, p_high, p_low, p_access)
+      WHEN p_form = 1 THEN pg_try_advisory_xact_lock_shared(p_high)
+      ELSE pg_try_advisory_xact_lock_shared(p_high::int, p_low::int) END) THEN
     o_what = 0;
     o_tokens = 0;
     o_left = -1;
@@ -103,7 +106,9 @@ BEGIN
     PERFORM @.wait_for_key(p_form, p_high, p_low, p_access);
   END IF;
   v_got = @.enter(ARGUMENTS);
-  IF v_got.o_what <> 1 AND @.bury_sessions(p_name, p_access, p_owner) THEN
+  IF v_got.o_what <> 1 THEN
+    -- Or of one that has given it up a moment ago, and has not committed that yet: this waits for it.
+    PERFORM @.bury_sessions(p_name, p_access, p_owner);
     v_got = @.enter(ARGUMENTS);
   END IF;
   o_what = v_got.o_what;
@@ -111,8 +116,8 @@ BEGIN
   o_tokens = v_got.o_tokens;
   o_left = v_got.o_left;
   o_now = v_got.o_now;
-  IF (o_what <> 1 OR p_mode = 2) AND @.unlock_key(p_form, p_high, p_low, p_access) THEN
-    NULL;
+  IF o_what <> 1 AND p_mode <> 2 THEN
+    PERFORM @.unlock_key(p_form, p_high, p_low, p_access);
   END IF;
 END)sql"},
     // p_access: 0: whatever it has; 3: only the record ends.

@@ -44,8 +44,9 @@ struct session_events {
 /// Everything that is asked of sessions, and for them. Arguments that a statement begins with are those of
 /// session_store::add_key.
 struct session_statements {
-  /// key, mode (0 tries, 1 waits, 2 looks: it is given back at once), time (milliseconds without a word after which
-  /// the server ends the session; -1: as before), then those of statements::enter. The answer is that of `enter`.
+  /// key, mode (0 tries, 1 waits, 2 looks, on another connection, whether a reader would be let in: only its record
+  /// stays), time (milliseconds without a word after which the server ends the session; 0: never; -1: as before), then
+  /// those of statements::enter. The answer is that of `enter`.
   statement hold;
   /// key, access (0: whatever it has; 3: only the record ends), name, owner: as `leave`.
   statement drop;

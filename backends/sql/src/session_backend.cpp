@@ -45,7 +45,8 @@ void session_backend::enter(const spi::entry_request& request, spi::completion<s
   }
   if (found != waits_.end()) found->second->trying = true;
   // A session that has waited before is there to wait again: the server is asked once, and not to try first.
-  const bool waits_at_once = request.queue && found == waits_.end() && idle_line() != nullptr;
+  const bool waits_at_once =
+      request.queue && found == waits_.end() && idle_line() != nullptr && holder_of(store_->key_of(c.name)) == nullptr;
   lock.unlock();
   if (request.queue) tickets_.open(c.id);
   if (waits_at_once) return begin_wait(request, std::move(done));
@@ -71,7 +72,10 @@ void session_backend::try_now(const spi::entry_request& request, spi::completion
     lock.unlock();
     return on_tried(request, std::move(*answer), std::move(done));
   }
-  const line_ref on = line_for(key, c.ttl);
+  // A reader beside a reader of ours: if the server would let it in, it shares that one's hold.
+  const line_ref home = holder_of(key);
+  const bool joins = home && home->lasts >= c.ttl;
+  const line_ref on = joins ? home : line_for(key, c.ttl);
   if (!on && room()) {
     spi::entry_request later = request;
     later.caller = spi::caller::must_not_block;
@@ -87,15 +91,11 @@ void session_backend::try_now(const spi::entry_request& request, spi::completion
     lock.unlock();
     return on_tried(request, spi::entry_result(spi::busy{engine_.now() + looks_again}), std::move(done));
   }
-  // A reader beside a reader of ours: if the server would let it in, it shares that one's hold.
-  const line_ref home = holder_of(key);
-  const bool joins = home && c.access == spi::access::shared && home->lasts >= c.ttl;
-  on->keys[key] = {c.access, c.kind, c.name};
+  if (!joins) on->keys[key] = {c.access, c.kind, c.name};
   lock.unlock();
-  ask_hold(on, request, joins ? mode::looks : mode::tries, joins ? home : on,
-           [this, request, done = std::move(done)](auto said) mutable {
-             on_tried(request, std::move(said), std::move(done));
-           });
+  ask_hold(on, request, joins ? mode::looks : mode::tries, [this, request, done = std::move(done)](auto said) mutable {
+    on_tried(request, std::move(said), std::move(done));
+  });
 }
 
 void session_backend::on_tried(const spi::entry_request& request, result<spi::entry_result> said,

@@ -84,6 +84,7 @@ class session_backend final : public spi::backend {
     spi::time_point since;
     bool noted = false;   // in the tables
     bool trying = false;  // elsewhere meanwhile
+    bool blocks = false;  // its caller's thread is in the asking, and stays there
     bool over = false;
     spi::completion<bool> left;  // who gave up on it
   };
@@ -101,16 +102,18 @@ class session_backend final : public spi::backend {
   void drop(const hold& gone, std::int64_t how, spi::caller from, spi::completion<bool> done);
 
   // session_holds.cpp
-  void ask_hold(const line_ref& on, const spi::entry_request& request, mode how, const line_ref& home,
-                outcome_told told);
-  result<spi::entry_result> settle(const line_ref& on, const spi::claim& c, const line_ref& home, spi::time_point sent,
+  void ask_hold(const line_ref& on, const spi::entry_request& request, mode how, outcome_told told);
+  result<spi::entry_result> settle(const line_ref& on, const spi::claim& c, mode how, spi::time_point sent,
                                    const result<rows>& said);
   void give_back(const line_ref& on, const spi::claim& c);
+  void renew_from(spi::caller from, const std::vector<spi::claim>& claims,
+                  spi::completion<std::vector<spi::renewal_outcome>> done);
 
   // session_waits.cpp
   void begin_wait(const spi::entry_request& request, spi::completion<spi::entry_result> done);
-  void place_waits();
-  void ask_wait(const wait_ref& w);
+  void place_waits() { place_waits(nullptr, spi::caller::must_not_block); }
+  void place_waits(const wait_ref& mine, spi::caller from);
+  void ask_wait(const wait_ref& w, spi::caller from);
   void on_waited(const wait_ref& w, result<spi::entry_result> said);
   void on_unwanted(const wait_ref& w, const result<spi::entry_result>& said);
   void confirm(const wait_ref& w);

@@ -15,6 +15,7 @@ namespace {
 
 // A session that is ended for being idle sooner than this would be ended between two uses.
 constexpr std::chrono::nanoseconds shortest = 1s;
+constexpr std::int64_t longest = 2'147'483'647;  // milliseconds that a server can count
 constexpr std::size_t renewed_at_once = 200;
 
 /// Outcomes that come from several sessions, told when the last has come.
@@ -31,63 +32,64 @@ struct renewals {
 
 }  // namespace
 
-void session_backend::ask_hold(const line_ref& on, const spi::entry_request& request, mode how, const line_ref& home,
-                               outcome_told told) {
+void session_backend::ask_hold(const line_ref& on, const spi::entry_request& request, mode how, outcome_told told) {
   const spi::claim& c = request.claim;
   const auto lasts = std::max(c.ttl, shortest);
   guard lock(mutex_);
-  // What only looks is held by another session: this one's time is its own affair.
   const bool as_before = on->lasts == lasts || how == mode::looks;
-  if (!as_before) on->lasts = lasts;
+  // A longer one carries it too: there was no room for another.
+  if (!as_before) on->lasts = on->keys.size() > 1 ? std::max(lasts, on->lasts) : lasts;
+  const auto time = std::chrono::ceil<std::chrono::milliseconds>(on->lasts).count();
   on->used = engine_.now();
   tend();
-  const std::int64_t number = home->over->number();
   lock.unlock();
   arguments with;
   store_->add_key(c.name, with);
-  with.add(static_cast<std::int64_t>(how));
-  with.add(as_before ? -1 : std::chrono::ceil<std::chrono::milliseconds>(lasts).count());
+  with.add(static_cast<std::int64_t>(how)).add(as_before ? -1 : time > longest ? 0 : time);
   with.add_bytes(c.name).add(static_cast<std::int64_t>(c.kind)).add_bytes(bytes_of(c.id));
   with.add(static_cast<std::int64_t>(c.access)).add(c.permits).add(c.limit);
-  // Nobody is put in line by it, nor told by a number that is not the session's; and what is carried out after we gave
-  // up on the session ends with it.
-  with.add(std::max<std::uint32_t>(1, request.tokens)).add(microseconds(c.ttl)).add(0).add(0).add(number);
+  // Nobody is put in line by it; and what is carried out after we gave up on the session ends with it.
+  with.add(std::max<std::uint32_t>(1, request.tokens)).add(microseconds(c.ttl)).add(0).add(0).add(on->over->number());
   with.add_bytes(holder_).add(0).add(0);
   const auto sent = engine_.now();
+  auto settled = [this, on, c, how, sent, told = std::move(told)](const result<rows>& said) mutable {
+    told(settle(on, c, how, sent, said));
+  };
+  if (how == mode::looks)
+    return store_->aside().ask(store_->say().hold, std::move(with), request.caller, std::move(settled));
   const auto patience = how == mode::waits ? session::patience::endless : session::patience::usual;
-  on->over->ask(store_->say().hold, std::move(with), request.caller, patience,
-                [this, on, c, home, sent, told = std::move(told)](const result<rows>& said) mutable {
-                  told(settle(on, c, home, sent, said));
-                });
+  on->over->ask(store_->say().hold, std::move(with), request.caller, patience, std::move(settled));
 }
 
-result<spi::entry_result> session_backend::settle(const line_ref& on, const spi::claim& c, const line_ref& home,
+result<spi::entry_result> session_backend::settle(const line_ref& on, const spi::claim& c, mode how,
                                                   spi::time_point sent, const result<rows>& said) {
   const auto answer = said ? said->record() : std::vector<std::int64_t>();
   const std::string key = store_->key_of(c.name);
+  const auto forget_record = [&] {
+    store_->tables().leave(c, spi::caller::must_not_block, [](const result<bool>&) {});
+  };
   if (answer.size() != 5) {
-    give_back(on, c);
+    how == mode::looks ? forget_record() : give_back(on, c);
     if (!said) return said.error();
     return {errc::rejected, "'" + c.name + "': the server's answer makes no sense"};
   }
-  const bool granted = answer[0] == 1;
   guard lock(mutex_);
-  if (on != home || !granted) on->keys.erase(key);
-  if (granted) {
-    const auto use = home->keys.find(key);
+  if (answer[0] == 1) {
+    const auto use = on->keys.find(key);
     // The reader whose hold was to be shared has gone meanwhile: the record is of nothing.
-    if (home->gone || use == home->keys.end() || (on != home && use->second.holders == 0)) {
+    if (on->gone || use == on->keys.end() || (how == mode::looks && use->second.holders == 0)) {
       lock.unlock();
-      drop({c, {}, on, key}, 3, spi::caller::must_not_block, [](const result<bool>&) {});
+      forget_record();
       return spi::entry_result(spi::busy{engine_.now()});
     }
     ++use->second.holders;
     const auto lasts = std::chrono::microseconds(std::clamp<std::int64_t>(answer[3], 0, microseconds(c.ttl)));
     const spi::granted grant{fencing_token(static_cast<std::uint64_t>(answer[1])),
                              static_cast<std::uint32_t>(answer[2]), sent + lasts};
-    held_.insert_or_assign(c.id, hold{c, grant, home, key});
+    held_.insert_or_assign(c.id, hold{c, grant, on, key});
     return spi::entry_result(grant);
   }
+  if (how != mode::looks) on->keys.erase(key);
   lock.unlock();
   if (answer[0] == 2) return other_kind(c.name, c.kind, answer[1]);
   return spi::entry_result(spi::busy{engine_.now() + 250ms});
@@ -113,6 +115,11 @@ void session_backend::give_back(const line_ref& on, const spi::claim& c) {
 
 void session_backend::renew(const std::vector<spi::claim>& held,
                             spi::completion<std::vector<spi::renewal_outcome>> done) {
+  renew_from(spi::caller::may_block, held, std::move(done));
+}
+
+void session_backend::renew_from(spi::caller who, const std::vector<spi::claim>& held,
+                                 spi::completion<std::vector<spi::renewal_outcome>> done) {
   if (held.empty()) return done(std::vector<spi::renewal_outcome>());
   auto all = std::make_shared<renewals>();
   all->held = held;
@@ -145,7 +152,7 @@ void session_backend::renew(const std::vector<spi::claim>& held,
       all->settled(others.size());
     });
   }
-  const auto from = parts.size() == 1 ? spi::caller::may_block : spi::caller::must_not_block;
+  const auto from = parts.size() == 1 ? who : spi::caller::must_not_block;
   for (auto& [on, pieces] : parts) {
     for (auto& which : pieces) {
       std::vector<const spi::claim*> claims;

@@ -23,6 +23,7 @@ bool was_cancelled(const failure& why) { return why.detail.find("57014") != std:
 void session_backend::begin_wait(const spi::entry_request& request, spi::completion<spi::entry_result> done) {
   auto w = std::make_shared<wait>();
   w->request = request;
+  w->request.caller = spi::caller::must_not_block;
   w->since = engine_.now();
   w->first = std::move(done);
   guard lock(mutex_);
@@ -30,11 +31,12 @@ void session_backend::begin_wait(const spi::entry_request& request, spi::complet
   unplaced_.push_back(w);
   lock.unlock();
   engine_.at(w->since + lasting, [this, w] { on_lasting(w); });
-  place_waits();
+  // This thread may be used for its own wait, but only here and now, and to the end or not at all.
+  place_waits(w, request.caller == spi::caller::waits ? spi::caller::waits : spi::caller::must_not_block);
 }
 
 /// Those without a session get one, the first in line first.
-void session_backend::place_waits() {
+void session_backend::place_waits(const wait_ref& mine, spi::caller from) {
   for (;;) {
     guard lock(mutex_);
     const auto next = std::find_if(unplaced_.begin(), unplaced_.end(), [](const auto& w) { return !w->trying; });
@@ -48,20 +50,19 @@ void session_backend::place_waits() {
     const spi::claim& c = w->request.claim;
     unplaced_.erase(next);
     w->on = on;
+    const auto who = w == mine ? from : spi::caller::must_not_block;
+    w->blocks = who == spi::caller::waits;
     on->waits = true;
     on->keys[store_->key_of(c.name)] = {c.access, c.kind, c.name};
     lock.unlock();
-    ask_wait(w);
+    ask_wait(w, who);
   }
 }
 
-void session_backend::ask_wait(const wait_ref& w) {
+void session_backend::ask_wait(const wait_ref& w, spi::caller from) {
   spi::entry_request request = w->request;
-  // Only at once, in the call that brought it: its thread has gone since.
-  w->request.caller = spi::caller::must_not_block;
-  if (request.caller == spi::caller::may_block) request.caller = spi::caller::must_not_block;
-  ask_hold(w->on, request, mode::waits, w->on,
-           [this, w](result<spi::entry_result> said) { on_waited(w, std::move(said)); });
+  request.caller = from;
+  ask_hold(w->on, request, mode::waits, [this, w](result<spi::entry_result> said) { on_waited(w, std::move(said)); });
 }
 
 void session_backend::on_waited(const wait_ref& w, result<spi::entry_result> said) {
@@ -80,17 +81,18 @@ void session_backend::on_waited(const wait_ref& w, result<spi::entry_result> sai
 
 /// It was asked for long ago, and its time counts from when it was given: that is made sure of.
 void session_backend::confirm(const wait_ref& w) {
-  renew({w->request.claim}, [this, w](const result<std::vector<spi::renewal_outcome>>& said) {
-    const spi::owner_id& id = w->request.claim.id;
-    guard lock(mutex_);
-    const auto found = held_.find(id);
-    const bool good = said && said->front().what == spi::renewal::renewed && found != held_.end();
-    if (good) found->second.grant.expires = said->front().expires;
-    auto outcome = good ? result<spi::entry_result>(spi::entry_result(found->second.grant))
-                        : result<spi::entry_result>(failure{errc::unavailable, "the session ended"});
-    lock.unlock();
-    finish(w, std::move(outcome));
-  });
+  renew_from(spi::caller::must_not_block, {w->request.claim},
+             [this, w](const result<std::vector<spi::renewal_outcome>>& said) {
+               const spi::owner_id& id = w->request.claim.id;
+               guard lock(mutex_);
+               const auto found = held_.find(id);
+               const bool good = said && said->front().what == spi::renewal::renewed && found != held_.end();
+               if (good) found->second.grant.expires = said->front().expires;
+               auto outcome = good ? result<spi::entry_result>(spi::entry_result(found->second.grant))
+                                   : result<spi::entry_result>(failure{errc::unavailable, "the session ended"});
+               lock.unlock();
+               finish(w, std::move(outcome));
+             });
 }
 
 void session_backend::finish(const wait_ref& w, result<spi::entry_result> outcome) {
@@ -130,9 +132,8 @@ void session_backend::finish(const wait_ref& w, result<spi::entry_result> outcom
 void session_backend::on_lasting(const wait_ref& w) {
   guard lock(mutex_);
   if (w->over) return;
-  const bool blocks = w->request.caller == spi::caller::waits && w->on;
   spi::completion<spi::entry_result> first;
-  if (!blocks) first = std::exchange(w->first, nullptr);
+  if (!w->blocks) first = std::exchange(w->first, nullptr);
   const bool placed = w->on != nullptr;
   const bool notes = placed && !w->left && !std::exchange(w->noted, true);
   const std::int64_t number = placed ? w->on->over->number() : 0;
