@@ -28,6 +28,10 @@ class store_floor {
 
   /// nullopt: there is nothing to compare this workload with.
   virtual std::optional<floor_design> design(workload what) const = 0;
+  /// Where a URL's options choose between ways of locking that have floors of their own.
+  virtual std::optional<floor_design> design_for(const std::string& /*url*/, workload what) const {
+    return design(what);
+  }
   /// Connects, in the process that will use it. `url` is the store's; `directory` is empty, exists for this measurement
   /// alone, and is on the file system of the store where that is a file.
   virtual std::unique_ptr<subject> open(const std::string& url, const std::string& directory) const = 0;

@@ -5,9 +5,11 @@
 #include <libpq-fe.h>
 #include <postgresql.hpp>
 
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::bench {
@@ -75,15 +77,69 @@ class postgres_contender final : public contender {
   const spi::owner_id owner_;
 };
 
+/// The bare advisory lock of one name: the call that waits and the one that ends it, prepared.
+class advisory_contender final : public contender {
+ public:
+  advisory_contender(const std::string& url, const std::string& lock)
+      : connection_(PQconnectdb(url.c_str())), key_(std::to_string(std::hash<std::string>()("floor:" + lock) >> 1)) {
+    if (PQstatus(connection_.get()) != CONNECTION_OK) fail("connect");
+    prepare("lock", "SELECT pg_advisory_lock($1::bigint)");
+    prepare("unlock", "SELECT pg_advisory_unlock($1::bigint)");
+  }
+
+  std::uint64_t acquire() override {
+    call("lock");
+    return 0;
+  }
+  void release() override {
+    if (call("unlock") != "t") fail("release of a lock that is not held");
+  }
+  void pairs(std::uint64_t count) override {
+    for (; count > 0; --count) {
+      acquire();
+      release();
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw std::runtime_error("postgres floor: " + what + " " + PQerrorMessage(connection_.get()));
+  }
+  void prepare(const char* name, const char* text) {
+    const answer said(PQprepare(connection_.get(), name, text, 1, nullptr));
+    if (PQresultStatus(said.get()) != PGRES_COMMAND_OK) fail("prepare");
+  }
+  std::string call(const char* name) {
+    const char* values[]{key_.c_str()};
+    const answer said(PQexecPrepared(connection_.get(), name, 1, values, nullptr, nullptr, 0));
+    if (PQresultStatus(said.get()) != PGRES_TUPLES_OK) fail(name);
+    return PQgetvalue(said.get(), 0, 0);
+  }
+
+  const std::unique_ptr<PGconn, finish> connection_;
+  const std::string key_;
+};
+
+constexpr std::string_view by_session = "scheme=session";
+
 class postgres_subject final : public subject {
  public:
-  explicit postgres_subject(std::string url) : url_(std::move(url)) {}
+  explicit postgres_subject(std::string url) : url_(std::move(url)) {
+    // libpq does not know our own option.
+    const auto ours = url_.find(by_session);
+    advisory_ = ours != url_.npos;
+    if (!advisory_) return;
+    const bool more = url_.substr(ours + by_session.size()).starts_with('&');
+    url_.erase(ours - (more ? 0 : 1), by_session.size() + 1);
+  }
   std::unique_ptr<contender> enlist(const assignment& what) override {
+    if (advisory_) return std::make_unique<advisory_contender>(url_, what.lock);
     return std::make_unique<postgres_contender>(url_, what.lock);
   }
 
  private:
-  const std::string url_;
+  std::string url_;
+  bool advisory_ = false;
 };
 
 class postgres_floor final : public store_floor {
@@ -98,6 +154,20 @@ class postgres_floor final : public store_floor {
       case workload::processes:
       case workload::fair:
         return floor_design{floor_design::crew::one_worker, "2 prepared statements, 1 connection"};
+      default:
+        return std::nullopt;
+    }
+  }
+  std::optional<floor_design> design_for(const std::string& url, workload what) const override {
+    if (url.find(by_session) == url.npos) return design(what);
+    switch (what) {
+      case workload::uncontended:
+      case workload::many:
+      case workload::processes:
+      case workload::fair:
+        return floor_design{floor_design::crew::same, "pg_advisory_lock and unlock, a connection each"};
+      case workload::handover:
+        return floor_design{floor_design::crew::one_worker, "pg_advisory_lock and unlock, 1 connection"};
       default:
         return std::nullopt;
     }

@@ -85,7 +85,7 @@ void compare(row& r, const crew_result& result, const crew_plan& plan, const std
 
 std::optional<floor_design> design_for(const site& where, workload what) {
   if (what == workload::reentry) return floor_design{floor_design::crew::same, "std::recursive_mutex"};
-  return where.floor == nullptr ? std::nullopt : where.floor->design(what);
+  return where.floor == nullptr ? std::nullopt : where.floor->design_for(where.url, what);
 }
 
 void measure_crew(row& r, const site& where, const std::string& name, const options& how,

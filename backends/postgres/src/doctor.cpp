@@ -45,6 +45,7 @@ class report {
   void clock();
   void connections();
   void pooler();
+  void sessions();
   void rights();
   void bloat();
 
@@ -136,6 +137,19 @@ void report::pooler() {
       "leave it so (pool_mode=session), and leave room for up to six server connections per client");
 }
 
+void report::sessions() {
+  if (!seen_.by_session) return;
+  if (number("version_number") < 140000)
+    return add(
+        level::warning,
+        "scheme=session: this server cannot end a session that is idle (14 can): a holder that is stopped or cut "
+        "off keeps its locks until keepalives find out; use scheme=lease, or update it");
+  add(level::fact,
+      "scheme=session: the server frees the locks of a process that ended at once, and of one that is stopped after "
+      "its "
+      "ttl (idle_session_timeout, set per session); a failover forgets them all");
+}
+
 void report::rights() {
   if (text("may_write") == "f" || text("may_call") == "f")
     add(level::danger, "the user lacks rights on schema '" + schema_ +
@@ -192,6 +206,7 @@ std::vector<finding> judge(const symptoms& seen, const std::string& schema) {
   all.clock();
   all.connections();
   all.pooler();
+  all.sessions();
   all.rights();
   all.bloat();
   return std::move(all).take();

@@ -17,6 +17,7 @@ struct symptoms {
   std::chrono::microseconds ahead{0};                    ///< Its clock, before ours.
   std::chrono::microseconds doubt{0};                    ///< How far off that may be: the round trip.
   bool pooled = false;                                   ///< Something stands between us and the server.
+  bool by_session = false;                               ///< Locks are held by sessions.
 };
 
 /// The statement that asks for them, in one row.

@@ -101,6 +101,7 @@ void postgres_backend::examine(spi::completion<std::vector<finding>> done) {
     seen.ahead = server - std::chrono::duration_cast<microseconds>(after.time_since_epoch());
     seen.doubt = std::chrono::duration_cast<microseconds>(after - before);
     seen.pooled = std::to_string(PQbackendPID(over->get())) != seen.said["pid"];
+    seen.by_session = where_.held_by == settings::scheme::session;
     done(judge(seen, where_.schema));
   });
 }

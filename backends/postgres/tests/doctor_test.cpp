@@ -35,6 +35,11 @@ TEST(postgres_doctor, a_good_server_has_nothing_but_facts) {
   for (const auto& one : all) EXPECT_EQ(one.how, level::fact) << one.text;
 }
 
+TEST(postgres_doctor, what_ends_sessions_that_hold) {
+  const postgres_server server(good);
+  EXPECT_TRUE(found(level::fact, "idle_session_timeout, set per session", server.url("?scheme=session")));
+}
+
 TEST(postgres_doctor, commits_that_do_not_wait_for_the_disk) {
   const postgres_server server({"fsync=off", "synchronous_commit=off"});
   EXPECT_TRUE(found(level::danger, "fsync is off", server.url()));
