@@ -142,7 +142,7 @@ BEGIN
   ELSE
     PERFORM @.bury_sessions(p_name, 1, p_owner);
   END IF;
-  o_done = @.convert(p_name, p_owner, p_access);
+  o_done = @.convert(p_name, p_owner, p_access, 0);
   PERFORM @.unlock_key(p_form, p_high, p_low, CASE WHEN o_done = 1 THEN 3 - p_access ELSE p_access END);
 END)sql"},
     text_of{"note_wait",
