@@ -49,7 +49,7 @@ sql::session_statements session_statements_for(std::string_view schema) {
            "SELECT CASE WHEN current_setting('idle_session_timeout', true) IS NULL THEN '' ELSE "
            "set_config('idle_session_timeout', '0', false) END"},
           {"holdfast_cancel", "SELECT pg_cancel_backend($1::bigint::int)"},
-          call(schema, "note_wait", 7),
+          call(schema, "note_wait", 8),
           {"holdfast_end_wait", "DELETE FROM " + in + "waiting WHERE name = $1 AND owner = $2"},
           {"holdfast_processes",
            "SELECT coalesce(string_agg(pid::text, ' '), '') FROM " + in + "lockers($1, $2, $3) AS pid"},

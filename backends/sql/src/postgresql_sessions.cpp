@@ -145,13 +145,18 @@ BEGIN
   o_done = @.convert(p_name, p_owner, p_access, 0);
   PERFORM @.unlock_key(p_form, p_high, p_low, CASE WHEN o_done = 1 THEN 3 - p_access ELSE p_access END);
 END)sql"},
+    // Once it is in the server's line, and not before.
     text_of{"note_wait",
             "p_name bytea, p_owner bytea, p_kind bigint, p_access bigint, p_lasts bigint, p_client bigint, p_holder "
-            "bytea",
-            "RETURNS void", R"sql(
+            "bytea, p_process bigint",
+            "OUT o_done bigint", R"sql(
 DECLARE
   v_now bigint = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
 BEGIN
+  o_done = (SELECT count(*) FROM pg_locks WHERE pid = p_process AND NOT granted);
+  IF o_done = 0 THEN
+    RETURN;
+  END IF;
   INSERT INTO @.waiting(name, owner, kind, access, since, client, holder)
     VALUES(p_name, p_owner, p_kind, p_access, v_now - p_lasts, p_client, p_holder) ON CONFLICT DO NOTHING;
   IF mod(v_now, 64) = 0 THEN

@@ -55,8 +55,9 @@ struct session_statements {
   statement renew;  ///< As statements::renew; asked of the session that holds.
   statement rest;   ///< The server is not to end the session for being idle.
   // Asked of another connection:
-  statement cancel;      ///< process: what it does now ends with an error.
-  statement note_wait;   ///< name, owner, kind, access, microseconds since, number, holder: somebody waits.
+  statement cancel;  ///< process: what it does now ends with an error.
+  /// name, owner, kind, access, microseconds since, number, holder, process: somebody waits. 0: it does not yet.
+  statement note_wait;
   statement end_wait;    ///< name, owner: and does not any more.
   statement processes;   ///< key: those that hold it, as one text with blanks between.
   statement still_hold;  ///< key, name, such a text: how many of them do, without being in the tables.

@@ -19,7 +19,7 @@ constexpr std::int64_t longest = 2'147'483'647;  // milliseconds that a server c
 constexpr std::size_t renewed_at_once = 200;
 
 /// Outcomes that come from several sessions, told when the last has come.
-struct renewals {
+struct renewals : std::enable_shared_from_this<renewals> {
   std::vector<spi::claim> held;
   std::vector<spi::renewal_outcome> outcomes;
   std::atomic<std::size_t> left{0};
@@ -27,6 +27,20 @@ struct renewals {
 
   void settled(std::size_t how_many) {
     if (left.fetch_sub(how_many) == how_many) done(std::move(outcomes));
+  }
+
+  void ask(session& of, const statement& what, arguments with, spi::caller from, spi::time_point sent,
+           const std::vector<std::size_t>& which) {
+    of.ask(what, std::move(with), from, session::patience::usual,
+           [self = shared_from_this(), which, sent](const result<rows>& said) {
+             const std::string digits = said ? said->text(0, 0) : std::string();
+             for (std::size_t i = 0; i < which.size() && i < digits.size(); ++i) {
+               auto& outcome = self->outcomes[which[i]];
+               outcome.what = digits[i] == '1' ? spi::renewal::renewed : spi::renewal::lost;
+               outcome.expires = sent + self->held[which[i]].ttl;
+             }
+             self->settled(which.size());
+           });
   }
 };
 
@@ -69,6 +83,10 @@ result<spi::entry_result> session_backend::settle(const line_ref& on, const spi:
     store_->tables().leave(c, spi::caller::must_not_block, [](const result<bool>&) {});
   };
   if (answer.size() != 5) {
+    {
+      const guard lock(mutex_);
+      on->lasts = 0ns;  // what was set with it was taken back
+    }
     how == mode::looks ? forget_record() : give_back(on, c);
     if (!said) return said.error();
     return {errc::rejected, "'" + c.name + "': the server's answer makes no sense"};
@@ -157,17 +175,7 @@ void session_backend::renew_from(spi::caller who, const std::vector<spi::claim>&
     for (auto& which : pieces) {
       std::vector<const spi::claim*> claims;
       for (const std::size_t i : which) claims.push_back(&all->held[i]);
-      const auto sent = engine_.now();
-      on->over->ask(store_->say().renew, store_->renewal_arguments(claims), from, session::patience::usual,
-                    [all, which, sent](const result<rows>& said) {
-                      const std::string digits = said ? said->text(0, 0) : std::string();
-                      for (std::size_t i = 0; i < which.size() && i < digits.size(); ++i) {
-                        auto& outcome = all->outcomes[which[i]];
-                        outcome.what = digits[i] == '1' ? spi::renewal::renewed : spi::renewal::lost;
-                        outcome.expires = sent + all->held[which[i]].ttl;
-                      }
-                      all->settled(which.size());
-                    });
+      all->ask(*on->over, store_->say().renew, store_->renewal_arguments(claims), from, engine_.now(), which);
     }
   }
   all->settled(1);

@@ -136,7 +136,7 @@ void session_backend::on_lasting(const wait_ref& w) {
   if (!w->blocks) first = std::exchange(w->first, nullptr);
   const bool placed = w->on != nullptr;
   const bool notes = placed && !w->left && !std::exchange(w->noted, true);
-  const std::int64_t number = placed ? w->on->over->number() : 0;
+  const line_ref on = w->on;
   lock.unlock();
   if (first)
     first(spi::entry_result(spi::busy{
@@ -149,10 +149,19 @@ void session_backend::on_lasting(const wait_ref& w) {
   const spi::claim& c = w->request.claim;
   arguments with;
   with.add_bytes(c.name).add_bytes(bytes_of(c.id)).add(static_cast<std::int64_t>(c.kind));
-  with.add(static_cast<std::int64_t>(c.access)).add(microseconds(engine_.now() - w->since)).add(number);
-  with.add_bytes(holder_);
+  with.add(static_cast<std::int64_t>(c.access)).add(microseconds(engine_.now() - w->since));
+  with.add(on->over->number()).add_bytes(holder_).add(on->over->process());
   store_->aside().ask(store_->say().note_wait, std::move(with), spi::caller::must_not_block,
-                      [](const result<rows>&) {});
+                      [this, w](const result<rows>& said) {
+                        if (!said || said->integer(0, 0) != 0) return;
+                        // The server is slow today: its place in line is not there yet, and so not seen.
+                        {
+                          const guard relock(mutex_);
+                          if (w->over) return;
+                          w->noted = false;
+                        }
+                        engine_.at(engine_.now() + lasting, [this, w] { on_lasting(w); });
+                      });
 }
 
 void session_backend::leave_wait(const wait_ref& w, guard& lock, spi::completion<bool> done) {
