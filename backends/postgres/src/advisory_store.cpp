@@ -41,7 +41,7 @@ class advisory_store final : public sql::session_store {
 
   void open(sql::session_events tell, spi::completion<std::shared_ptr<sql::session>> done) override {
     engine_.post([this, tell = std::move(tell), done = std::move(done)]() mutable {
-      done(pg_session::open(where_, engine_, {}, std::move(tell)));
+      done(pg_session::open(where_, engine_, tables_.take_first(), std::move(tell)));
     });
   }
   spi::backend& tables() override { return tables_; }

@@ -30,6 +30,8 @@ class postgres_backend final : public sql::lease_backend {
 
   /// A connection of its own beside, for statements about other ones.
   sql::asking& aside() { return link(0); }
+  /// The connection that was made when it was opened, if nobody has used it yet: for the first session that holds.
+  connection take_first() { return first_used_.exchange(true) ? connection() : std::move(first_); }
   sql::arguments renewal_arguments(const std::vector<const spi::claim*>& claims) const override;
 
  private:
