@@ -32,10 +32,10 @@ void set_up_driver() {
 /// What a session is to be like, whatever the server's defaults are.
 ///
 /// READ COMMITTED: the routines count on seeing what was committed before they got the row. One that waits for a row
-/// gives up long before we give up on it. Times are counted in UTC: hours that come twice would not be told apart. An
-/// idle connection of ours is not to be killed for being idle.
+/// gives up before we give up on it; not much earlier, as it then has to queue up again. Times are counted in UTC:
+/// hours that come twice would not be told apart. An idle connection of ours is not to be killed for being idle.
 std::string session_settings(MYSQL* conn, const spi::runtime& engine) {
-  const auto whole = std::chrono::ceil<std::chrono::seconds>(engine.options().request_timeout / 4).count();
+  const auto whole = std::chrono::ceil<std::chrono::seconds>(engine.options().request_timeout / 2).count();
   const std::string patience = std::to_string(std::clamp<std::int64_t>(whole, 1, 100));
   std::string text =
       "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; SET NAMES utf8mb4; SET SESSION time_zone = '+00:00', "
