@@ -84,7 +84,7 @@ TEST_P(row_lock, waits_until_the_holder_commits_however_short_the_callers_limits
   sql::run(*first, "BEGIN");
   const auto token = sql::acquire_in_transaction(*first, "orders/42");
   const std::string waiter = db->number_of(*second);
-  sql::run(*second, db->postgresql() ? "SET lock_timeout = '50ms'" : "SET SESSION innodb_lock_wait_timeout = 1");
+  sql::run(*second, db->postgresql() ? "SET lock_timeout = '50ms'" : "SET SESSION innodb_lock_wait_timeout = 0");
   auto got = std::async(std::launch::async, [&] {
     sql::run(*second, "BEGIN");
     return sql::acquire_in_transaction(*second, "orders/42");
@@ -170,9 +170,9 @@ TEST_P(row_lock, a_deadlock_is_told_and_not_tried_again) {
       sql::acquire_in_transaction(in, name);
     } catch (const sql::statement_failed& why) {
       // The survivor waits until the victim lets go of what it has.
-      if (in.speaks() == sql::flavour::postgresql) {
-        EXPECT_EQ(in.state(), sql::transaction_state::open);
-      }
+      // On PostgreSQL the savepoint has kept the rest of it.
+      const bool kept = in.speaks() == sql::flavour::postgresql;
+      EXPECT_EQ(in.state(), kept ? sql::transaction_state::open : sql::transaction_state::none);
       in.execute("ROLLBACK", {});
       return why;
     }
@@ -186,6 +186,27 @@ TEST_P(row_lock, a_deadlock_is_told_and_not_tried_again) {
   EXPECT_EQ(victim.code(), errc::deadlock) << victim.what();
   EXPECT_TRUE(victim.retryable());
   EXPECT_EQ(victim.native(), db->postgresql() ? "40P01" : "1213");
+}
+
+TEST_P(row_lock, in_a_transaction_with_an_older_snapshot_is_told_apart) {
+  const auto first = db->connect();
+  const auto second = db->connect();
+  sql::transact(*first, [](sql::connection& t) { return sql::try_acquire_in_transaction(t, "a").has_value(); });
+  sql::run(*second, db->postgresql() ? "BEGIN ISOLATION LEVEL REPEATABLE READ" : "BEGIN");
+  EXPECT_EQ(number(*second), 0) << "the snapshot is from here";
+  sql::transact(*first, [](sql::connection& t) { return sql::try_acquire_in_transaction(t, "a").has_value(); });
+  if (!db->postgresql()) {
+    EXPECT_TRUE(sql::try_acquire_in_transaction(*second, "a")) << "MySQL locks what is there now";
+    return;
+  }
+  try {
+    sql::acquire_in_transaction(*second, "a");
+    FAIL();
+  } catch (const sql::statement_failed& why) {
+    EXPECT_EQ(why.native(), "40001");
+    EXPECT_TRUE(why.retryable());
+  }
+  EXPECT_EQ(second->state(), sql::transaction_state::open);
 }
 
 TEST_P(row_lock, a_name_that_is_held_as_a_lease_is_refused) {
