@@ -54,6 +54,10 @@ result<void> postgres_backend::prepare() {
                                    ? std::string(cluster->text(0, 0)) + "/" + std::string(cluster->text(0, 1))
                                    : where_.shown());
   identity_ += "/" + where_.schema;
+  const auto sent = engine_.now();
+  auto clock = made->run("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint", deadline);
+  if (!clock) return clock.error();
+  hear_clock(clock->integer(0, 0), sent);
   first_ = std::move(*made);
   return {};
 }
