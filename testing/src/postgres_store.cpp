@@ -6,7 +6,7 @@ namespace holdfast::testing {
 namespace {
 
 /// A server per test; schemas know nothing of each other.
-class postgres_fixture final : public store_fixture {
+class postgres_fixture : public store_fixture {
  public:
   std::string url(std::size_t index) const override {
     return server_.url(index == 0 ? "" : "?schema=store_" + std::to_string(index));
@@ -21,14 +21,31 @@ class postgres_fixture final : public store_fixture {
   void pause_server() override { server_.pause(); }
   void resume_server() override { server_.resume(); }
 
+ protected:
+  const postgres_server& server() const { return server_; }
+
  private:
   postgres_server server_;
+};
+
+/// Locks in ShedLock's table; tables with other names know nothing of each other.
+class postgres_shedlock_fixture final : public postgres_fixture {
+ public:
+  std::string url(std::size_t index) const override {
+    return server().url("?layout=shedlock" + (index == 0 ? "" : "&table=store_" + std::to_string(index)));
+  }
+  spi::capabilities supports() const override { return {.mutex = true}; }
+  bool takes_name(std::string_view name) const override { return fits_shedlock(name); }
 };
 
 }  // namespace
 
 store_parameter postgres_store() {
   return {"postgres", [] { return std::make_unique<postgres_fixture>(); }};
+}
+
+store_parameter postgres_shedlock_store() {
+  return {"postgres_shedlock", [] { return std::make_unique<postgres_shedlock_fixture>(); }};
 }
 
 }  // namespace holdfast::testing
