@@ -136,6 +136,32 @@ TEST_P(shedlock_table, what_was_released_early_is_kept_for_at_least_as_long_as_w
   EXPECT_TRUE(is_true("lock_until > " + now()));
 }
 
+TEST_P(shedlock_table, a_renewal_that_comes_after_the_release_does_not_take_it_again) {
+  mutex m(connect(url("&at-least=20s")), "job");
+  lease held = m.acquire();
+  ASSERT_TRUE(succeeded(held.release()));
+  const std::string owner = query("SELECT right(locked_by, 32) FROM shedlock");
+  EXPECT_EQ(query(postgres_ ? "SELECT shedlock_holdfast_renew('job', decode('" + owner + "', 'hex'), 3600000000)"
+                            : "CALL shedlock_holdfast_renew('job', x'" + owner + "', 3600000000)"),
+            "0");
+  EXPECT_TRUE(is_true("lock_until < " + in_seconds(21)));
+}
+
+TEST_P(shedlock_table, a_request_that_is_sent_again_finds_its_own_grant) {
+  static_cast<void>(connect(url()));
+  const std::string owner = "00112233445566778899aabbccddeeff";
+  const std::string id = postgres_ ? "decode('" + owner + "', 'hex')" : "x'" + owner + "'";
+  // name, kind, owner, access, permits, limit, tokens, ttl, queue, patience, client, holder, memory, last
+  const std::string enter = "shedlock_holdfast_enter('job', 1, " + id + ", 1, 1, 1, 3, 60000000, 0, 0, 0, '1', 0, 0)";
+  const std::string asked = postgres_ ? "SELECT o_what, o_token, o_tokens FROM " + enter : "CALL " + enter;
+  const auto first = query(asked);
+  const auto again = query(asked);
+  const auto token = [](const std::string& answer) { return answer.substr(0, 18); };
+  EXPECT_EQ(token(first), token(again)) << first << " and " << again;
+  EXPECT_EQ(first.front(), '1') << first;
+  EXPECT_EQ(query("SELECT count(*) FROM shedlock"), "1");
+}
+
 TEST_P(shedlock_table, a_release_wakes_the_next_of_ours_long_before_it_would_look) {
   holder_process holder = holder_process::connected(url(), 20s);
   holder.granted("acquire mutex job");
