@@ -72,7 +72,7 @@ class mysql_cut : public ::testing::TestWithParam<cut_case> {
 
 TEST_P(mysql_cut, lets_no_two_in_loses_no_waiter_and_leaves_nothing) {
   const lock_options order{.order = GetParam().order};
-  const client_options options{.ttl = ttl, .request_timeout = 400ms};
+  const client_options options{.ttl = ttl, .request_timeout = 2s};
   mutex cut(connect(through(), options), "m", order);
   mutex spared(connect(server_.url(GetParam().options), options), "m", order);
   std::minstd_rand random{20261116};
