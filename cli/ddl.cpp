@@ -65,7 +65,8 @@ std::optional<sql::layout> shared(const invocation& call, std::string_view usual
 std::string postgresql(const invocation& call) {
   const auto role = call.args.value("--role").value_or("");
   if (call.args.value("--collation")) throw usage_error("--collation is for mysql");
-  if (const auto beside = shared(call, "public")) return sql::postgresql::script(*beside, role);
+  if (const auto beside = shared(call, "public"))
+    return sql::postgresql::script(sql::postgresql::unquoted(*beside), role);
   if (call.args.value("--prefix")) throw usage_error("--prefix is for mysql; for postgresql it is --schema");
   const auto schema = call.args.value("--schema").value_or("holdfast");
   // As the URL refuses them: longer ones are cut by the server, and those of pg_ are its own.

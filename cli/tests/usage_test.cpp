@@ -129,7 +129,7 @@ TEST_F(cli_test, the_ddl_of_mysql_names_prefix_and_account) {
 }
 
 TEST_F(cli_test, the_ddl_beside_shedlocks_table_is_named_after_it) {
-  const outcome end = run({"ddl", "postgresql", "--layout", "shedlock", "--table", "jobs.locks", "--role", "app"});
+  const outcome end = run({"ddl", "postgresql", "--layout", "shedlock", "--table", "Jobs.Locks", "--role", "app"});
   EXPECT_EQ(end.code, 0) << end.err;
   EXPECT_NE(end.out.find("CREATE TABLE IF NOT EXISTS \"jobs\".\"locks\"("), std::string::npos);
   EXPECT_NE(end.out.find("FUNCTION \"jobs\".\"locks_holdfast_enter\"("), std::string::npos);

@@ -1,11 +1,11 @@
 #include "settings.hpp"
 
+#include "postgresql.hpp"
 #include "shedlock_settings.hpp"
 
 #include <libpq-fe.h>
 
 #include <algorithm>
-#include <cctype>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -33,11 +33,8 @@ result<void> read_ours(uri& where, settings& out) {
   auto shared = sql::take_shedlock(where, "public");
   if (!shared) return shared.error();
   if (*shared) {
-    out.tables = std::move((*shared)->tables);
+    out.tables = sql::postgresql::unquoted(std::move((*shared)->tables));
     out.at_least = (*shared)->at_least;
-    // As the server has names that are not quoted.
-    for (std::string* name : {&out.tables.schema, &out.tables.prefix, &out.tables.shedlock})
-      std::transform(name->begin(), name->end(), name->begin(), [](unsigned char c) { return std::tolower(c); });
   } else if (auto schema = where.take("schema")) {
     // Longer identifiers are cut by the server, and would be those of somebody else.
     if (schema->empty() || schema->size() > 63) return wrong("schema='" + *schema + "' has no 1 to 63 bytes");

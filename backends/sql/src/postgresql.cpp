@@ -6,6 +6,7 @@
 #include "tables.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <stdexcept>
 
 namespace holdfast::sql::postgresql {
@@ -171,6 +172,12 @@ std::string renew_all(const pl_pgsql& in) {
 }  // namespace
 
 std::string quoted(std::string_view name) { return '"' + doubled(name, '"') + '"'; }
+
+layout unquoted(layout which) {
+  for (std::string* name : {&which.schema, &which.prefix, &which.shedlock})
+    std::transform(name->begin(), name->end(), name->begin(), [](unsigned char c) { return std::tolower(c); });
+  return which;
+}
 
 std::string table(const layout& which, std::string_view name) {
   const std::string schema = quoted(which.schema) + ".";

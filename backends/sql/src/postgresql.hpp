@@ -18,6 +18,9 @@ constexpr std::string_view making_lock = "7308895156789306482";
 /// The setting of a session that says for how long a lock is kept at least, in microseconds; of ShedLock's table.
 constexpr std::string_view at_least = "holdfast.at_least";
 
+/// As the server reads names that are not quoted, like those that ShedLock is given: in small letters.
+layout unquoted(layout which);
+
 /// A table or routine; `shedlock`: ShedLock's.
 std::string table(const layout& which, std::string_view name);
 
