@@ -44,6 +44,10 @@ result<void> mysql_backend::prepare() {
   auto called = identity_of(*made, where_, deadline);
   if (!called) return called.error();
   identity_ = std::move(*called);
+  const auto sent = engine_.now();
+  auto clock = made->run("SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)", deadline);
+  if (!clock) return clock.error();
+  hear_clock(clock->integer(0, 0), sent);
   first_ = std::move(*made);
   return {};
 }

@@ -55,6 +55,10 @@ result<void> postgres_backend::prepare() {
                                    : where_.shown());
   identity_ += "/" + where_.tables.schema;
   if (where_.tables.shares()) identity_ += "/" + where_.tables.shedlock;
+  const auto sent = engine_.now();
+  auto clock = made->run("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint", deadline);
+  if (!clock) return clock.error();
+  hear_clock(clock->integer(0, 0), sent);
   first_ = std::move(*made);
   return {};
 }

@@ -29,7 +29,8 @@ constexpr std::string_view open = R"sql(
     END IF;
   {end loop};)sql";
 
-// Ends the grants whose time is over.
+// Ends the grants whose time is over. The shares are counted whenever there are any: what is believed of them must not
+// outlive them, whatever became of who ended them before.
 constexpr std::string_view bury = R"sql(
   {set} v_now = {now};
   {set} v_dirty = 0;
@@ -39,9 +40,9 @@ constexpr std::string_view bury = R"sql(
   END IF;
   IF v_shares <> 0 THEN
     DELETE FROM {t holds} WHERE name = p_name AND expires <= v_now;
-    {changed v_n};
-    IF v_n <> 0 THEN
-      {set} v_shares = coalesce((SELECT sum(permits) FROM {t holds} WHERE name = p_name), 0);
+    SELECT coalesce(sum(permits), 0) INTO v_n FROM {t holds} WHERE name = p_name;
+    IF v_n <> v_shares THEN
+      {set} v_shares = v_n;
       {set} v_dirty = 1;
     END IF;
   END IF;)sql";
@@ -51,6 +52,7 @@ constexpr std::string_view bury = R"sql(
 constexpr std::string_view too_late = R"sql(
   IF p_last <> 0 AND v_now > p_last THEN
     {set} o_what = 4;
+    {use save}
     {end};
   END IF;)sql";
 
@@ -215,7 +217,7 @@ constexpr std::string_view own_ticket = R"sql(
           WHERE name = p_name AND ticket = v_ticket;
       END IF;
       IF v_ticket IS NOT NULL AND v_ticket < v_end THEN
-        {set} v_ahead = (SELECT count(*) FROM {t queue} WHERE name = p_name AND ticket < v_ticket);
+        SELECT count(*) INTO v_ahead FROM {t queue} WHERE name = p_name AND ticket < v_ticket;
       ELSEIF v_ticket IS NOT NULL THEN
         {set} v_ahead = v_ahead - 1;
       END IF;
@@ -238,7 +240,7 @@ constexpr std::string_view busy = R"sql(
     IF v_owner IS NOT NULL THEN
       {set} o_left = v_expires - v_now;
     ELSEIF v_shares <> 0 THEN
-      {set} o_left = (SELECT min(expires) FROM {t holds} WHERE name = p_name) - v_now;
+      SELECT min(expires) - v_now INTO o_left FROM {t holds} WHERE name = p_name;
     END IF;
     IF v_ticket IS NOT NULL THEN
       {set} o_tokens = v_ahead;

@@ -71,6 +71,8 @@ class lease_backend : public spi::backend {
 
   void on_message(std::string_view payload);
   void on_gap() { tickets_.wake_all(); }
+  /// The first request is to have its last moment too.
+  void hear_clock(std::int64_t micros, spi::time_point sent) { clock_.note(micros, sent, engine_.now()); }
 
   spi::runtime& engine_;
 
@@ -90,7 +92,11 @@ class lease_backend : public spi::backend {
   spi::busy busy_until(std::int64_t left, std::int64_t ahead) const;
   void renew_some(const std::shared_ptr<renewal>& all, std::vector<std::size_t> which, spi::caller from);
   std::int64_t memory() const;  // for how long an answer is remembered
+  std::int64_t last_moment(spi::time_point sent) const;
+  void convert_by(std::int64_t last, const spi::claim& held, spi::access to, spi::caller from,
+                  spi::completion<bool> done);
   void on_grant(std::string_view letter);
+  void give_back(const spi::claim& unwanted);
 
   const statements say_;
   const bool shares_;  // ShedLock's table

@@ -71,8 +71,11 @@ const std::vector<routine>& routines() {
        {{"o_done"}},
        text::leave_number},
       {"renew", {{"p_name", type::name}, {"p_owner", type::id}, {"p_ttl"}}, {{"o_done"}}, text::renew},
-      // o_done: -1: not ours, 0: not possible, 1: done
-      {"convert", {{"p_name", type::name}, {"p_owner", type::id}, {"p_access"}}, {{"o_done"}}, text::convert},
+      // o_done: -2: later than p_last, -1: not ours, 0: not possible, 1: done
+      {"convert",
+       {{"p_name", type::name}, {"p_owner", type::id}, {"p_access"}, {"p_last"}},
+       {{"o_done"}},
+       text::convert},
       {"raise_token", {{"p_name", type::name}, {"p_owner", type::id}, {"p_floor"}}, {{"o_done"}}, text::raise_token},
       // o_done: 0 and 1 as count_reply::done, 2 in use as kind o_value, 4 does not fit in 64 bits
       {"count_step",

@@ -12,8 +12,9 @@ const std::string_view shed_enter = R"sql(
   {set} o_now = v_now;
   -- Somebody has it, and nobody is to be put in line: there is nothing to change, and nothing to wait for.
   IF p_queue = 0 THEN
-    {set} o_left = (SELECT {micros lock_until} - v_now FROM {t shedlock}
-      WHERE name = {key p_name} AND lock_until > {time v_now} AND right(locked_by, 32) <> lower({hex p_owner}));
+    {set} o_left = NULL;
+    SELECT {micros lock_until} - v_now INTO o_left FROM {t shedlock}
+      WHERE name = {key p_name} AND lock_until > {time v_now} AND right(locked_by, 32) <> lower({hex p_owner});
     IF o_left IS NOT NULL THEN
       {end};
     END IF;
