@@ -17,7 +17,7 @@ class advisory_store final : public sql::session_store {
   advisory_store(settings where, spi::runtime& engine)
       : where_(std::move(where)),
         engine_(engine),
-        say_(session_statements_for(where_.schema)),
+        say_(session_statements_for(where_.tables)),
         tables_(where_, engine) {}
 
   result<void> prepare() { return tables_.prepare(); }

@@ -1,9 +1,12 @@
 #pragma once
 
+#include "layout.hpp"
+
 #include <holdfast/result.hpp>
 #include <holdfast/uri.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,7 +19,8 @@ namespace holdfast::postgres {
 /// Where the store is and how to get there: what libpq is told, word by word, and what is ours.
 struct settings {
   std::vector<std::pair<std::string, std::string>> parameters;  ///< Of libpq; the password may be among them.
-  std::string schema = "holdfast";
+  sql::layout tables{.schema = "holdfast"};
+  std::chrono::microseconds at_least{0};  ///< ShedLock's table: for how long a lock is kept at least.
   /// What holds a lock: a row of a table until its ttl ends, or a session with an advisory lock.
   enum class scheme : std::uint8_t { lease, session } held_by = scheme::lease;
   std::size_t connections = 16;  ///< How many may hold or wait, with scheme=session.

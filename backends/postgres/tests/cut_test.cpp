@@ -24,7 +24,7 @@ struct cut_case {
   ordering order;
   direction which;
   manner how;
-  const char* options = "";
+  const char* options = "";  // of the URL
 };
 
 class postgres_cut : public ::testing::TestWithParam<cut_case> {
@@ -90,7 +90,7 @@ TEST_P(postgres_cut, lets_no_two_in_loses_no_waiter_and_leaves_nothing) {
     if (HasFailure()) FAIL() << "round " << round << ", cut after " << bytes << " bytes";
     ASSERT_LT(round, 20 * static_cast<int>(cuts)) << "the cuts do not come";
   }
-  const client watch = connect(server_.url());
+  const client watch = connect(server_.url(GetParam().options));
   EXPECT_TRUE(eventually([&] { return watch.inspect("m").empty(); })) << "something is left";
 }
 
@@ -102,7 +102,9 @@ INSTANTIATE_TEST_SUITE_P(
         cut_case{"requests_reset", ordering::any, direction::to_server, manner::reset},
         cut_case{"replies_reset", ordering::fifo, direction::to_client, manner::reset},
         cut_case{"session_requests_closed", ordering::any, direction::to_server, manner::close, "?scheme=session"},
-        cut_case{"session_replies_reset", ordering::fifo, direction::to_client, manner::reset, "?scheme=session"}),
+        cut_case{"session_replies_reset", ordering::fifo, direction::to_client, manner::reset, "?scheme=session"},
+        cut_case{"shedlock_requests_closed", ordering::any, direction::to_server, manner::close, "?layout=shedlock"},
+        cut_case{"shedlock_replies_closed", ordering::any, direction::to_client, manner::close, "?layout=shedlock"}),
     [](const auto& at) { return std::string(at.param.label); });
 
 }  // namespace holdfast::testing

@@ -253,6 +253,50 @@ constexpr std::string_view sweep = R"sql(
     {forget done};
   END IF;)sql";
 
+// ShedLock's row of the name, locked behind ours. It alone says whether the lock is free. No row: v_expires is NULL.
+constexpr std::string_view shed_row = R"sql(
+  {set} v_expires = NULL;
+  SELECT {micros lock_until}, {micros locked_at}, locked_by INTO v_expires, v_since, v_by
+    FROM {t shedlock} WHERE name = {key p_name} FOR UPDATE;)sql";
+
+// The same, and makes a row that is free if there is none: two who insert at once then meet in it.
+constexpr std::string_view shed_open = R"sql(
+  {set} v_expires = NULL;
+  {loop v_expires IS NULL}
+    {use shed_row}
+    IF v_expires IS NULL THEN
+      {set} v_now = {now};
+      {insert new} INTO {t shedlock}(name, lock_until, locked_at, locked_by)
+        VALUES({key p_name}, {time v_now - mod(v_now, 1000)}, {time v_now - mod(v_now, 1000)},
+          concat({host p_holder}, '-', lower({hex p_owner}))) {or leave name};
+    END IF;
+  {end loop};)sql";
+
+// Who has it: one of ours, nobody, or somebody else, whose id is empty. A claim of ours is known by the end of
+// locked_by, which no other has.
+constexpr std::string_view shed_bury = R"sql(
+  {set} v_now = {now};
+  {set} v_dirty = 0;
+  {set} v_first = NULL;
+  IF v_expires IS NULL OR v_expires <= v_now THEN
+    IF v_owner IS NOT NULL THEN
+      {set} v_owner = NULL;
+      {set} v_dirty = 1;
+    END IF;
+  ELSEIF v_owner IS NULL OR right(v_by, 32) <> lower({hex v_owner}) THEN
+    {set} v_owner = '';
+  END IF;)sql";
+
+// Whoever was let in stands in ShedLock's row too. Its column may have no more than milliseconds: the end is rounded
+// up, as whoever holds it counts on all of its time; the beginning down.
+constexpr std::string_view shed_save = R"sql(
+  IF v_first IS NOT NULL THEN
+    UPDATE {t shedlock} SET lock_until = {time v_expires + 999 - mod(v_expires + 999, 1000)},
+      locked_at = {time v_since - mod(v_since, 1000)}, locked_by = concat({host v_holder}, '-', lower({hex v_owner}))
+      WHERE name = {key p_name};
+  END IF;
+  {use save})sql";
+
 constexpr std::array all{
     std::pair<std::string_view, std::string_view>{"lock_row", lock_row},
     std::pair<std::string_view, std::string_view>{"open", open},
@@ -270,6 +314,10 @@ constexpr std::array all{
     std::pair<std::string_view, std::string_view>{"join", join},
     std::pair<std::string_view, std::string_view>{"busy", busy},
     std::pair<std::string_view, std::string_view>{"sweep", sweep},
+    std::pair<std::string_view, std::string_view>{"shed_row", shed_row},
+    std::pair<std::string_view, std::string_view>{"shed_open", shed_open},
+    std::pair<std::string_view, std::string_view>{"shed_bury", shed_bury},
+    std::pair<std::string_view, std::string_view>{"shed_save", shed_save},
 };
 
 }  // namespace

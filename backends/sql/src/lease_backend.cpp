@@ -40,6 +40,11 @@ std::string bytes_of_hex(std::string_view hex) {
 
 constexpr std::int64_t too_late = 4;  // of an entry: see backends/sql
 
+/// In characters of UTF-8.
+std::size_t length(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
 bool is_number(spi::kind k) { return k == spi::kind::semaphore || k == spi::kind::latch; }
 
 }  // namespace
@@ -76,9 +81,10 @@ failure other_kind(const std::string& name, spi::kind wanted, std::int64_t prese
 
 failure not_ours() { return {errc::lost, "the store does not know this lease any more"}; }
 
-lease_backend::lease_backend(spi::runtime& engine, statements say)
+lease_backend::lease_backend(spi::runtime& engine, statements say, const layout& which)
     : engine_(engine),
       say_(std::move(say)),
+      shares_(which.shares()),
       holder_(describe(engine.who())),
       observers_(std::make_shared<observers>(engine)) {}
 
@@ -116,6 +122,11 @@ void lease_backend::enter(const spi::entry_request& request, spi::completion<spi
   if (c.kind == spi::kind::permits && c.permits > c.limit) {
     return done(failure{errc::invalid_argument, "'" + c.name + "': " + std::to_string(c.permits) +
                                                     " permits asked for where there are " + std::to_string(c.limit)});
+  }
+  if (shares_ && length(c.name) > longest_job) {
+    return done(failure{errc::invalid_argument, "'" + c.name + "' has " + std::to_string(length(c.name)) +
+                                                    " characters; ShedLock's table takes names of up to " +
+                                                    std::to_string(longest_job)});
   }
   if (const auto why = tickets_.refusal(c.id)) {
     tickets_.close(c.id);

@@ -182,10 +182,10 @@ std::string_view spelt(type holds) { return holds == type::number ? "bigint" : "
 
 }  // namespace
 
-std::vector<std::string> session_routines(std::string_view schema) {
+std::vector<std::string> session_routines(const layout& which) {
   std::string takes;
   std::string names;
-  for (const variable& v : routine_called("enter").takes) {
+  for (const variable& v : routine_called("enter", which).takes) {
     const std::string comma = names.empty() ? "" : ", ";
     takes += comma + std::string(v.name) + " " + std::string(spelt(v.holds));
     names += comma + std::string(v.name);
@@ -194,9 +194,9 @@ std::vector<std::string> session_routines(std::string_view schema) {
   for (const auto& one : all) {
     const auto parameters = replaced(replaced(std::string(one.takes), "KEY", key), "ENTRY", takes);
     const bool out = one.gives.starts_with("OUT");
-    const auto body = replaced(replaced(std::string(one.body), "ARGUMENTS", names), "@", quoted(schema));
-    texts.push_back("CREATE OR REPLACE FUNCTION " + quoted(schema) + "." + std::string(one.name) + "(" + parameters +
-                    (out ? ", " + std::string(one.gives) + ")" : ") " + std::string(one.gives)) +
+    const auto body = replaced(replaced(std::string(one.body), "ARGUMENTS", names), "@", quoted(which.schema));
+    texts.push_back("CREATE OR REPLACE FUNCTION " + quoted(which.schema) + "." + std::string(one.name) + "(" +
+                    parameters + (out ? ", " + std::string(one.gives) + ")" : ") " + std::string(one.gives)) +
                     " LANGUAGE plpgsql AS " + dollar_quoted(body + " "));
   }
   return texts;
