@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bell.hpp"
 #include "descriptor.hpp"
 #include "line.hpp"
 #include "look_out.hpp"
@@ -13,7 +14,6 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <semaphore>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -63,7 +63,7 @@ class link : public std::enable_shared_from_this<link> {
     bool drives = false;     // why it was woken: to read, or because all is answered
     std::list<seat*>::iterator at;
     std::thread::id whose = std::this_thread::get_id();
-    std::binary_semaphore woken{0};
+    bell woken;
   };
   struct request {
     answer told;
@@ -89,6 +89,7 @@ class link : public std::enable_shared_from_this<link> {
   void take(line made);  // with mutex_ held
   void enqueue(std::string commands, std::vector<request> requests);  // with mutex_ held
   void enqueue_unsent(parcel what);                                   // with mutex_ held
+  bool gather(guard& lock);
   void flush(guard& lock) noexcept;
   void send_all(guard& lock);
   void flush_soon(spi::time_point when);  // with mutex_ held
@@ -120,6 +121,7 @@ class link : public std::enable_shared_from_this<link> {
   std::mutex mutex_;
   std::shared_ptr<wire> wire_;  // null: no connection
   std::string out_;             // not yet taken by the socket
+  std::size_t queued_ = 0;      // requests in it
   std::deque<request> sent_;
   std::deque<parcel> unsent_;
   std::list<seat*> seats_;  // who blocks and does not read
@@ -127,11 +129,13 @@ class link : public std::enable_shared_from_this<link> {
   std::thread::id driving_;
   look_out look_out_;  // whoever drives
   spi::time_point last_use_;
+  spi::time_point crowded_until_;
   descriptor gate_;       // an epoll set with the socket in it while the reactor is to read
   bool watched_ = false;  // the reactor knows the gate
   bool armed_ = false;
   bool deadline_guarded_ = false;
-  bool sending_ = false;  // somebody is at it
+  bool gathering_ = false;  // somebody lets others speak before he sends
+  bool sending_ = false;    // somebody is at it
   bool flush_owed_ = false;
   bool dialling_ = false;
   std::string moved_to_;  // said while dialling
