@@ -71,7 +71,7 @@ class mysql_contender final : public contender {
             "'holdfast_meta'") == "1")
       return;
     ask("SELECT GET_LOCK('" + std::string(sql::mysql::making_lock) + "', 60)");
-    for (const auto& one : sql::mysql::statements("holdfast_")) ask(one);
+    for (const auto& one : sql::mysql::statements({.prefix = "holdfast_"})) ask(one);
     ask("SELECT RELEASE_LOCK('" + std::string(sql::mysql::making_lock) + "')");
   }
   /// The first value of the first rows.

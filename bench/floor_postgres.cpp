@@ -30,7 +30,7 @@ class postgres_contender final : public contender {
     if (PQstatus(connection_.get()) != CONNECTION_OK) fail("connect");
     PQsetNoticeProcessor(connection_.get(), [](void*, const char*) {}, nullptr);
     run("SET client_min_messages = error");
-    run(sql::postgresql::script("holdfast", ""));
+    run(sql::postgresql::script({.schema = "holdfast"}, ""));
     prepare("enter", "SELECT holdfast.enter($1, 1, $2, 1, 1, 1, 1, 30000000, 0, 60000000, 0, '', 0, 0)");
     prepare("leave", "SELECT holdfast.leave($1, $2)");
   }

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <optional>
 #include <span>
 #include <string>
@@ -97,5 +98,8 @@ int main(int argc, char** argv) {
   take_closed_descriptors();
   // argc is 0 when somebody calls exec with an empty argument list.
   const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
-  return answer_errors([&] { return dispatch(words.subspan(argc > 0 ? 1 : 0)); });
+  const int code = answer_errors([&] { return dispatch(words.subspan(argc > 0 ? 1 : 0)); });
+  // Without the destructors of libraries: a thread may still be inside one, dialling a server that does not answer.
+  std::fflush(nullptr);
+  ::_exit(code);
 }

@@ -1,13 +1,16 @@
 # A backend is one folder with one call of this:
 #   holdfast_add_backend(sqlite SOURCES src/... LIBRARIES SQLite::SQLite3 FIND SQLite3 PKGCONFIG sqlite3)
-# FIND and PKGCONFIG: the packages whose targets LIBRARIES names, for users of a static build. LINK: those without either.
+# HEADERS: public ones, below include/. FIND and PKGCONFIG: the packages whose targets LIBRARIES names, for users of a static build. LINK: those without either.
 # It defines holdfast::<name>, a library that the core opens on demand when it is shared, and that registers itself
 # when it is linked. src/register.cpp must define `extern "C" void holdfast_backend_<name>()`.
 function(holdfast_add_backend name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;FIND;PKGCONFIG;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;HEADERS;LIBRARIES;FIND;PKGCONFIG;LINK" ${ARGN})
   holdfast_add_library(holdfast_${name} ALIAS ${name} SOURCES ${arg_SOURCES})
   target_link_libraries(holdfast_${name} PUBLIC holdfast PRIVATE ${arg_LIBRARIES} ${arg_LINK})
   target_include_directories(holdfast_${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/src")
+  if(arg_HEADERS)
+    target_sources(holdfast_${name} PUBLIC FILE_SET headers TYPE HEADERS BASE_DIRS include FILES ${arg_HEADERS})
+  endif()
   # From a static archive the linker takes only what is asked for: ask for the registration.
   get_target_property(type holdfast_${name} TYPE)
   if(type STREQUAL "STATIC_LIBRARY")

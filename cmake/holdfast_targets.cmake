@@ -38,9 +38,10 @@ set(HOLDFAST_TEST_SHARDS 0 CACHE STRING
   "Run a test program as so many processes, each with its share of the cases; 0: a process for every case")
 
 # One test program, registered case by case or in shards. holdfast_add_test(name SOURCES ... LIBRARIES ... LABELS ...)
-# FIXTURE: of ctest, what must have been set up before.
+# FIXTURE: of ctest, what must have been set up before. SHARDS: in so many whatever the preset says, for programs whose
+# cases share a server.
 function(holdfast_add_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT;FIXTURE" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "TIMEOUT;FIXTURE;SHARDS" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -49,8 +50,11 @@ function(holdfast_add_test name)
   add_executable(${name} ${arg_SOURCES})
   holdfast_configure(${name})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
-  if(HOLDFAST_TEST_SHARDS GREATER 0)
-    holdfast_add_shards(${name} "${arg_LABELS}" "${arg_FIXTURE}")
+  if(HOLDFAST_TEST_SHARDS GREATER 0 OR NOT arg_SHARDS)
+    set(arg_SHARDS ${HOLDFAST_TEST_SHARDS})
+  endif()
+  if(arg_SHARDS GREATER 0)
+    holdfast_add_shards(${name} ${arg_SHARDS} "${arg_LABELS}" "${arg_FIXTURE}")
     return()
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
@@ -67,12 +71,12 @@ endif()
 endfunction()
 
 # With a sanitizer the start of a process costs more than most cases.
-function(holdfast_add_shards name labels fixture)
-  math(EXPR last "${HOLDFAST_TEST_SHARDS} - 1")
+function(holdfast_add_shards name shards labels fixture)
+  math(EXPR last "${shards} - 1")
   foreach(shard RANGE ${last})
     add_test(NAME ${name}.${shard} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name}.${shard} PROPERTIES
-      ENVIRONMENT "GTEST_TOTAL_SHARDS=${HOLDFAST_TEST_SHARDS};GTEST_SHARD_INDEX=${shard}"
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}"
       LABELS "${labels}" TIMEOUT 600 FIXTURES_REQUIRED "${fixture}")
   endforeach()
 endfunction()

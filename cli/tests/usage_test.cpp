@@ -38,7 +38,11 @@ INSTANTIATE_TEST_SUITE_P(
                       wrong_line{{"ddl", "oracle"}, "holdfast ddl postgresql"},
                       wrong_line{{"ddl", "postgresql", "--schema", "pg_locks"}, "pg_locks"},
                       wrong_line{{"ddl", "mysql", "--schema", "s"}, "--prefix"},
-                      wrong_line{{"ddl", "mysql", "--prefix", "A"}, "--prefix"}));
+                      wrong_line{{"ddl", "mysql", "--prefix", "A"}, "--prefix"},
+                      wrong_line{{"ddl", "mysql", "--layout", "shed"}, "shedlock"},
+                      wrong_line{{"ddl", "mysql", "--table", "t"}, "--layout shedlock"},
+                      wrong_line{{"ddl", "postgresql", "--layout", "shedlock", "--schema", "s"}, "--table"},
+                      wrong_line{{"ddl", "postgresql", "--layout", "shedlock", "--table", "a-b"}, "a-b"}));
 
 INSTANTIATE_TEST_SUITE_P(
     run_line, wrong_usage,
@@ -122,6 +126,19 @@ TEST_F(cli_test, the_ddl_of_mysql_names_prefix_and_account) {
   EXPECT_NE(end.out.find("CREATE PROCEDURE `my_enter`("), std::string::npos);
   EXPECT_NE(end.out.find("GRANT EXECUTE ON PROCEDURE `my_enter` TO 'app'@'10.%'//"), std::string::npos);
   EXPECT_EQ(run({"ddl", "mariadb"}).out.find("GRANT"), std::string::npos);
+}
+
+TEST_F(cli_test, the_ddl_beside_shedlocks_table_is_named_after_it) {
+  const outcome end = run({"ddl", "postgresql", "--layout", "shedlock", "--table", "Jobs.Locks", "--role", "app"});
+  EXPECT_EQ(end.code, 0) << end.err;
+  EXPECT_NE(end.out.find("CREATE TABLE IF NOT EXISTS \"jobs\".\"locks\"("), std::string::npos);
+  EXPECT_NE(end.out.find("FUNCTION \"jobs\".\"locks_holdfast_enter\"("), std::string::npos);
+  EXPECT_NE(end.out.find("GRANT SELECT, INSERT, UPDATE ON \"jobs\".\"locks\" TO \"app\";"), std::string::npos);
+  EXPECT_EQ(end.out.find("ALL TABLES"), std::string::npos) << "others have tables there";
+  const outcome other = run({"ddl", "mysql", "--layout", "shedlock", "--collation", "utf8mb4_general_ci"});
+  EXPECT_EQ(other.code, 0) << other.err;
+  EXPECT_NE(other.out.find("CREATE PROCEDURE `shedlock_holdfast_enter`("), std::string::npos);
+  EXPECT_NE(other.out.find("COLLATE utf8mb4_general_ci"), std::string::npos);
 }
 
 TEST_F(cli_test, the_version_is_the_projects) {

@@ -94,6 +94,10 @@ std::string mariadb_server::url(const std::string& options, const std::string& u
   return "mysql://" + user + "@127.0.0.1:" + std::to_string(port_) + "/holdfast" + options;
 }
 
+std::string mariadb_server::url_of(const std::string& database, const std::string& options) const {
+  return "mysql://root@127.0.0.1:" + std::to_string(port_) + "/" + database + options;
+}
+
 void mariadb_server::start() {
   std::vector<std::string> words{"mariadbd", "--no-defaults", user_word(), "--bind-address=127.0.0.1"};
   words.push_back("--port=" + std::to_string(port_));

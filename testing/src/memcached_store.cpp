@@ -1,3 +1,5 @@
+#include "used_servers.hpp"
+
 #include <holdfast/testing/memcached_server.hpp>
 #include <holdfast/testing/store_fixture.hpp>
 
@@ -9,35 +11,15 @@ namespace holdfast::testing {
 
 namespace {
 
-/// A server in its first second grants nothing: those of earlier tests of the same program are used again, emptied.
-class used_servers {
- public:
-  std::unique_ptr<memcached_server> take() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        auto one = std::move(idle_.back());
-        idle_.pop_back();
-        return one;
-      }
-    }
-    // The largest cells do not fit into an item of the usual size.
-    return std::make_unique<memcached_server>(std::vector<std::string>{"-I", "2m"});
-  }
-  void give_back(std::unique_ptr<memcached_server> one) {
-    if (one->ask("flush_all") != "OK\r\n") return;
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(one));
-  }
+/// A server in its first second grants nothing: those of earlier tests are used again, emptied.
+std::unique_ptr<memcached_server> take() {
+  // The largest cells do not fit into an item of the usual size.
+  return used_servers<memcached_server>::of_this_program().take(
+      [] { return std::make_unique<memcached_server>(std::vector<std::string>{"-I", "2m"}); });
+}
 
- private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<memcached_server>> idle_;
-};
-
-used_servers& idle_servers() {
-  static used_servers all;
-  return all;
+void give_back(std::unique_ptr<memcached_server> one) {
+  if (one->ask("flush_all") == "OK\r\n") used_servers<memcached_server>::of_this_program().give_back(std::move(one));
 }
 
 class memcached_fixture final : public store_fixture {
@@ -46,7 +28,7 @@ class memcached_fixture final : public store_fixture {
   memcached_fixture(const memcached_fixture&) = delete;
   memcached_fixture& operator=(const memcached_fixture&) = delete;
   ~memcached_fixture() override {
-    for (auto& [index, one] : servers_) idle_servers().give_back(std::move(one));
+    for (auto& [index, one] : servers_) give_back(std::move(one));
   }
 
   std::string url(std::size_t index) const override { return server(index).url(); }
@@ -64,7 +46,7 @@ class memcached_fixture final : public store_fixture {
   memcached_server& server(std::size_t index) const {
     const std::lock_guard lock(mutex_);
     auto& one = servers_[index];
-    if (!one) one = idle_servers().take();
+    if (!one) one = take();
     return *one;
   }
 

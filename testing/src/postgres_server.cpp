@@ -124,6 +124,10 @@ std::string postgres_server::url(const std::string& options, const std::string& 
   return "postgresql://" + user + "@127.0.0.1:" + std::to_string(port_) + "/postgres" + options;
 }
 
+std::string postgres_server::url_of(const std::string& database, const std::string& options) const {
+  return "postgresql://postgres@127.0.0.1:" + std::to_string(port_) + "/" + database + options;
+}
+
 void postgres_server::start() {
   auto words = run_as();
   words.insert(words.end(), {program("postgres"), "-D", data(), "-p", std::to_string(port_)});

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 
@@ -29,6 +30,10 @@ void store_fixture::pause_server() { no_server(); }
 void store_fixture::resume_server() { no_server(); }
 
 std::ostream& operator<<(std::ostream& out, const store_parameter& store) { return out << store.label; }
+
+bool fits_shedlock(std::string_view name) {
+  return std::count_if(name.begin(), name.end(), [](char c) { return (c & 0xc0) != 0x80; }) <= 64;
+}
 
 std::string unique_name(std::string_view stem) {
   static std::atomic<int> next{0};

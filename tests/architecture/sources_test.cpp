@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <regex>
+#include <set>
 
 namespace holdfast::architecture {
 namespace {
@@ -102,6 +103,28 @@ TEST(libraries, backends_do_not_know_each_other) {
       EXPECT_EQ(lines_with(sources, {"backends/" + other, "../" + other, "holdfast::" + other}), "");
     }
   }
+}
+
+/// Types of those headers, as `class NAME`, `struct NAME` and `enum class NAME` at the outermost level define them.
+std::set<std::string> types_in(const std::vector<source_file>& headers) {
+  const std::regex type(R"(^(?:class|struct|enum class) (?:HOLDFAST_EXPORT )?(\w+)[^;]*$)");
+  std::set<std::string> names;
+  for (const auto& header : headers) {
+    for (const auto& line : header.lines) {
+      std::smatch match;
+      if (std::regex_search(line, match, type)) names.insert(match[1]);
+    }
+  }
+  return names;
+}
+
+// Both are in namespace holdfast::sql, and in a static program they are linked together.
+TEST(libraries, what_the_sql_stores_share_has_no_type_of_the_public_sql) {
+  const auto ours = types_in(files_below({"core/include/holdfast/sql"}, {".hpp"}));
+  const auto theirs = types_in(files_below({"backends/sql/src"}, {".hpp"}));
+  EXPECT_TRUE(ours.contains("connection"));
+  EXPECT_TRUE(theirs.contains("dialect"));
+  for (const auto& name : ours) EXPECT_FALSE(theirs.contains(name)) << "holdfast::sql::" << name;
 }
 
 TEST(sources, are_not_longer_than_500_lines) {

@@ -32,10 +32,13 @@ void set_up_driver() {
 /// What a session is to be like, whatever the server's defaults are.
 ///
 /// READ COMMITTED: the routines count on seeing what was committed before they got the row. One that waits for a row
-/// gives up long before we give up on it. Times are counted in UTC: hours that come twice would not be told apart. An
-/// idle connection of ours is not to be killed for being idle.
-std::string session_settings(MYSQL* conn, const spi::runtime& engine) {
-  const auto whole = std::chrono::ceil<std::chrono::seconds>(engine.options().request_timeout / 4).count();
+/// gives up before we give up on it; not much earlier, as it then has to queue up again. Times are counted in UTC:
+/// hours that come twice would not be told apart. An idle connection of ours is not to be killed for being idle.
+///
+/// But ShedLock writes UTC into columns that may be converted from the zone of a session: what it means by them is only
+/// known in the same zone, that of the server.
+std::string session_settings(MYSQL* conn, const settings& where, const spi::runtime& engine) {
+  const auto whole = std::chrono::ceil<std::chrono::seconds>(engine.options().request_timeout / 2).count();
   const std::string patience = std::to_string(std::clamp<std::int64_t>(whole, 1, 100));
   std::string text =
       "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; SET NAMES utf8mb4; SET SESSION time_zone = '+00:00', "
@@ -46,6 +49,9 @@ std::string session_settings(MYSQL* conn, const spi::runtime& engine) {
     text += ", max_statement_time = 0, idle_transaction_timeout = 0";
   else
     text += ", max_execution_time = 0";
+  if (where.tables.shares())
+    text += ", time_zone = @@global.time_zone; SET " + std::string(sql::mysql::at_least) + " = " +
+            std::to_string(where.at_least.count());
   return text;
 }
 
@@ -115,7 +121,7 @@ result<connection> dial(const settings& where, spi::runtime& engine, std::chrono
     return failure{why.code, "mysql " + where.shown() + ": " + why.detail};
   }
   made.settle_socket();
-  auto set = made.run(session_settings(conn, engine), deadline);
+  auto set = made.run(session_settings(conn, where, engine), deadline);
   if (!set) return failure{set.error().code, "mysql " + where.shown() + ": " + set.error().detail};
   return made;
 }

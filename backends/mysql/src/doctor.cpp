@@ -1,6 +1,7 @@
 #include "doctor.hpp"
 
 #include "mysql.hpp"
+#include "shedlock_table.hpp"
 
 #include <cstdlib>
 
@@ -14,7 +15,7 @@ using level = finding::level;
 /// The findings so far, and what they are taken from.
 class report {
  public:
-  report(const symptoms& seen, const std::string& prefix) : seen_(seen), prefix_(prefix) {}
+  report(const symptoms& seen, const sql::layout& which) : seen_(seen), which_(which) {}
 
   std::vector<finding> take() && { return std::move(found_); }
 
@@ -24,6 +25,7 @@ class report {
   void replicas();
   void clock();
   void connections();
+  void sharing();
 
  private:
   void add(level how, std::string text) { found_.push_back({how, std::move(text)}); }
@@ -35,7 +37,7 @@ class report {
   bool on(std::string_view name) const { return text(name) == "ON" || text(name) == "1"; }
 
   const symptoms& seen_;
-  const std::string& prefix_;
+  const sql::layout& which_;
   std::vector<finding> found_;
 };
 
@@ -48,7 +50,8 @@ void report::version() {
   const bool old = mariadb ? major < 10 || (major == 10 && minor < 6) : major < 8;
   if (old)
     return add(level::warning, named + " gets no more corrections, and Holdfast is not tested with it; update it");
-  add(level::fact, named + ", tables of version " + text("tables") + " with names that begin with '" + prefix_ + "'");
+  add(level::fact,
+      named + ", tables of version " + text("tables") + " with names that begin with '" + which_.prefix + "'");
 }
 
 void report::writable() {
@@ -101,24 +104,44 @@ void report::connections() {
                             " are in use: a client that must connect again will be refused (1040); raise it");
 }
 
-}  // namespace
-
-std::string question(std::string_view prefix) {
-  const std::string meta = sql::mysql::quoted(std::string(prefix) + "meta");
-  return "SELECT 'tables', number FROM " + meta +
-         " WHERE what = 'version' UNION ALL SELECT 'clock', CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED) UNION "
-         "ALL SELECT 'replicas', count(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%' UNION "
-         "ALL SELECT 'connections', count(*) FROM information_schema.processlist";
+void report::sharing() {
+  if (!which_.shares()) return;
+  sql::judge_shedlock(number("ahead"), which_.shown_table(), found_);
+  if (const auto equal = text("collation"); !equal.empty() && !equal.ends_with("_bin") && equal != "binary")
+    add(level::fact, "names in ShedLock's table that " + equal +
+                         " takes for equal are one lock, as they are to ShedLock: case does not tell them apart");
 }
 
-std::vector<finding> judge(const symptoms& seen, const std::string& prefix) {
-  report all(seen, prefix);
+/// How many locks of ShedLock's were taken later than it is, and the collation of their names.
+std::string shared_question(const sql::layout& which) {
+  if (!which.shares()) return "";
+  const std::string schema = which.schema.empty() ? "DATABASE()" : "'" + which.schema + "'";
+  return " UNION ALL SELECT 'ahead', count(*) FROM " + sql::mysql::table(which, "shedlock") +
+         " WHERE locked_at > UTC_TIMESTAMP(3) + INTERVAL 2 SECOND UNION ALL SELECT 'collation', collation_name FROM "
+         "information_schema.columns WHERE table_schema = " +
+         schema + " AND table_name = '" + which.shedlock + "' AND column_name = 'name'";
+}
+
+}  // namespace
+
+std::string question(const sql::layout& which) {
+  return "SELECT 'tables', number FROM " + sql::mysql::table(which, "meta") +
+         " WHERE what LIKE 'version%' UNION ALL SELECT 'clock', CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED) "
+         "UNION "
+         "ALL SELECT 'replicas', count(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%' UNION "
+         "ALL SELECT 'connections', count(*) FROM information_schema.processlist" +
+         shared_question(which);
+}
+
+std::vector<finding> judge(const symptoms& seen, const sql::layout& which) {
+  report all(seen, which);
   all.version();
   all.writable();
   all.durability();
   all.replicas();
   all.clock();
   all.connections();
+  all.sharing();
   return std::move(all).take();
 }
 

@@ -1,11 +1,12 @@
 #pragma once
 
+#include "layout.hpp"
+
 #include <holdfast/inspect.hpp>
 
 #include <chrono>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace holdfast::mysql {
@@ -18,9 +19,9 @@ struct symptoms {
 };
 
 /// The statement that asks for what is no variable, in rows of name and value.
-std::string question(std::string_view prefix);
+std::string question(const sql::layout& which);
 
 /// What is good about them and what endangers locks, with its remedy.
-std::vector<finding> judge(const symptoms& seen, const std::string& prefix);
+std::vector<finding> judge(const symptoms& seen, const sql::layout& which);
 
 }  // namespace holdfast::mysql

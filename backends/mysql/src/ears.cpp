@@ -26,10 +26,6 @@ constexpr auto nap = 1s;
 // How often the server must show that it is there: a connection cut without a word is found by this.
 constexpr auto beat = 5s;
 
-std::string quoted(const settings& where, std::string_view table) {
-  return sql::mysql::quoted(where.prefix + std::string(table));
-}
-
 std::string literal(std::int64_t number) {
   return "'" + std::string(sql::mysql::ear_lock) + std::to_string(number) + "'";
 }
@@ -79,7 +75,7 @@ void ears::dial_now() {
   if (made) {
     // Before anybody finds this number in line: it must not be taken for dead. And letters that nobody will read, of
     // clients that are gone.
-    auto set = made->run("DELETE FROM " + quoted(where_, sql::mysql::mail) +
+    auto set = made->run("DELETE FROM " + sql::mysql::table(where_.tables, sql::mysql::mail) +
                              " WHERE written < (UNIX_TIMESTAMP() - 3600) * 1000000 LIMIT 1000; SELECT GET_LOCK(" +
                              literal(number) + ", 0)",
                          connection::clock::now() + limit);
@@ -241,7 +237,7 @@ bool ears::take_in(const reply& one, std::vector<std::string>& letters) {
 
 /// After sleep the letters, and then sleep again.
 void ears::ask_next() {
-  const std::string mail = quoted(where_, sql::mysql::mail);
+  const std::string mail = sql::mysql::table(where_.tables, sql::mysql::mail);
   const std::string ours = " WHERE client = " + std::to_string(number_);
   if (phase_ == phase::sleeps) {
     phase_ = phase::fetches;

@@ -196,8 +196,10 @@ bool link::accept(reply one, std::vector<told_answer>& all) {
   request& asked = sent_.front();
   if (one.refused) {
     // If it is the end of the connection, nobody knows what became of the statement: hang_up() tells.
-    if (wire_->over.broken()) {
+    if (wire_->over.broken() || leaves_transaction_open(one.number)) {
       last_failure_ = *one.refused;
+      // Too large for the server, say: that will not pass.
+      if (one.refused->code != errc::unavailable && sent_.size() == 1) answer_first(*one.refused, all);
       return false;
     }
     if (deadlock_victim(one.number) && ++asked.tries < most_tries) return true;  // send_again() has it

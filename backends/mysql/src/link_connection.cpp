@@ -78,11 +78,12 @@ void link::hang_up(const failure& why, guard& lock) {
     all.push_back({std::move(r), why});
   }
   sent_.clear();
-  if (!unsent_.empty()) reconnect();
   lock.unlock();
   engine_.log(log_level::warning, why.detail);
   lock.lock();
   tell(std::move(all), lock);
+  // Last: out of memory or threads it throws.
+  if (!wire_ && !unsent_.empty()) reconnect();
 }
 
 void link::reconnect() {
@@ -111,6 +112,7 @@ void link::dial_again() {
     return;
   }
   failures_ = 0;
+  last_failure_.detail.clear();
   if (wire_ && !unsent_.empty()) take_in(wire_, 0, lock);
   // Those who block take over the reading; without one the reactor does.
   hand_over();

@@ -27,7 +27,7 @@ result<std::unique_ptr<spi::backend>> mysql_backend::open(settings where, spi::r
 }
 
 mysql_backend::mysql_backend(settings where, spi::runtime& engine)
-    : lease_backend(engine, statements_for(where.prefix)),
+    : lease_backend(engine, statements_for(where.tables), where.tables),
       where_(std::move(where)),
       // They are called by threads that are gone before this is: the reactor, and those lent by who waits.
       ears_(std::make_shared<mysql::ears>(
@@ -44,6 +44,10 @@ result<void> mysql_backend::prepare() {
   auto called = identity_of(*made, where_, deadline);
   if (!called) return called.error();
   identity_ = std::move(*called);
+  const auto sent = engine_.now();
+  auto clock = made->run("SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)", deadline);
+  if (!clock) return clock.error();
+  hear_clock(clock->integer(0, 0), sent);
   first_ = std::move(*made);
   return {};
 }
@@ -81,7 +85,7 @@ void mysql_backend::examine(spi::completion<std::vector<finding>> done) {
     symptoms seen;
     using std::chrono::microseconds;
     const auto before = std::chrono::system_clock::now();
-    for (const std::string& text : {question(where_.prefix), std::string("SHOW GLOBAL VARIABLES")}) {
+    for (const std::string& text : {question(where_.tables), std::string("SHOW GLOBAL VARIABLES")}) {
       const auto said = over->run(text, deadline);
       if (!said) return done(said.error());
       for (int row = 0; row < said->size(); ++row) seen.said.emplace(said->text(row, 0), said->text(row, 1));
@@ -91,7 +95,7 @@ void mysql_backend::examine(spi::completion<std::vector<finding>> done) {
       seen.ahead = server - std::chrono::duration_cast<microseconds>(after.time_since_epoch());
       seen.doubt = std::max(microseconds(1), std::chrono::duration_cast<microseconds>(after - before));
     }
-    done(judge(seen, where_.prefix));
+    done(judge(seen, where_.tables));
   });
 }
 

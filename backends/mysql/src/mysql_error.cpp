@@ -83,6 +83,8 @@ bool ends_connection(unsigned number) noexcept {
   return of_driver(number) || number == 1927 || number == 1053 || number == 1153 || number == 4031;
 }
 
+bool leaves_transaction_open(unsigned number) noexcept { return number == 1317 || number == 1969 || number == 3024; }
+
 bool deadlock_victim(unsigned number) noexcept { return number == 1213; }
 
 bool row_kept(const failure& why) { return why.detail.ends_with("(1205)"); }

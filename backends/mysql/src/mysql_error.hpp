@@ -11,6 +11,9 @@ failure failure_of(unsigned number, std::string_view words);
 
 /// Is the connection of no more use after it?
 bool ends_connection(unsigned number) noexcept;
+/// Somebody stopped the statement (KILL QUERY, max_statement_time): a procedure that is stopped between two of its
+/// steps leaves its transaction open, its handlers unasked. The next one would commit half of it.
+bool leaves_transaction_open(unsigned number) noexcept;
 
 /// Was it rolled back whole, so that it may be asked again at once?
 bool deadlock_victim(unsigned number) noexcept;

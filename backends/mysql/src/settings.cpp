@@ -1,5 +1,7 @@
 #include "settings.hpp"
 
+#include "shedlock_settings.hpp"
+
 #include <mysql.hpp>
 
 #include <algorithm>
@@ -11,7 +13,8 @@ namespace holdfast::mysql {
 namespace {
 
 constexpr std::string_view known_options =
-    "scheme, prefix, password-file, unix_socket, defaults_file, defaults_group, ssl, ssl-ca, ssl-capath, ssl-cert, "
+    "scheme, prefix, layout, table, at-least, password-file, unix_socket, defaults_file, defaults_group, ssl, ssl-ca, "
+    "ssl-capath, ssl-cert, "
     "ssl-key, ssl-cipher, ssl-crl, ssl-verify-server-cert, tls-version";
 
 constexpr std::array tls_words{"ssl",        "ssl-ca",     "ssl-capath", "ssl-cert",
@@ -25,11 +28,6 @@ result<void> read_scheme(uri& where) {
     if (*scheme == "session" || *scheme == "row")
       return {errc::unsupported, "URL: scheme=" + *scheme + " is not there yet on MySQL; leave it out for leases"};
     return wrong("scheme='" + *scheme + "' is neither 'lease' nor 'session' nor 'row'");
-  }
-  if (auto layout = where.take("layout"); layout && *layout != "holdfast") {
-    if (*layout == "shedlock")
-      return {errc::unsupported, "URL: layout=shedlock is not there yet on MySQL; leave it out"};
-    return wrong("layout='" + *layout + "' is neither 'holdfast' nor 'shedlock'");
   }
   return {};
 }
@@ -98,10 +96,15 @@ result<settings> settings::from(uri where) {
   if (auto good = read_password(where); !good) return good.error();
   if (auto good = read_place(where, out); !good) return good.error();
   if (auto good = read_tls(where, out); !good) return good.error();
-  if (auto prefix = where.take("prefix")) {
+  auto shared = sql::take_shedlock(where, "");
+  if (!shared) return shared.error();
+  if (*shared) {
+    out.tables = std::move((*shared)->tables);
+    out.at_least = (*shared)->at_least;
+  } else if (auto prefix = where.take("prefix")) {
     if (!sql::mysql::is_prefix(*prefix))
       return wrong("prefix='" + *prefix + "' has more than 40 bytes, or others than a to z, 0 to 9 and _");
-    out.prefix = std::move(*prefix);
+    out.tables.prefix = std::move(*prefix);
   }
   if (auto good = where.expect_no_more_options(known_options); !good) return good.error();
   out.user = std::move(where.user);

@@ -1,8 +1,11 @@
 #pragma once
 
+#include "layout.hpp"
+
 #include <holdfast/result.hpp>
 #include <holdfast/uri.hpp>
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +24,8 @@ struct settings {
   std::string defaults_file;
   std::string defaults_group;
   std::vector<std::pair<std::string, std::string>> tls;  ///< ssl-ca, ssl-cert, ...: word and value.
-  std::string prefix = "holdfast_";                      ///< Of tables and routines.
+  sql::layout tables{.prefix = "holdfast_"};
+  std::chrono::microseconds at_least{0};  ///< ShedLock's table: for how long a lock is kept at least.
 
   std::string shown() const;  ///< Host and database, never a secret.
 

@@ -7,8 +7,8 @@ namespace holdfast::mysql {
 
 namespace {
 
-sql::statement call(std::string_view prefix, std::string_view routine, std::size_t parameters) {
-  std::string text = "CALL " + sql::mysql::quoted(std::string(prefix) + std::string(routine)) + "(";
+sql::statement call(const sql::layout& which, std::string_view routine, std::size_t parameters) {
+  std::string text = "CALL " + sql::mysql::table(which, routine) + "(";
   for (std::size_t i = 0; i < parameters; ++i) text += i == 0 ? "?" : ",?";
   return {std::string(routine), text + ")"};
 }
@@ -29,24 +29,26 @@ void append(std::string& text, const sql::arguments::value& one) {
 
 }  // namespace
 
-sql::statements statements_for(std::string_view prefix) {
+sql::statements statements_for(const sql::layout& which) {
   const auto named = [&](std::string_view routine) {
-    return call(prefix, routine, sql::routine_called(routine).takes.size());
+    return call(which, routine, sql::routine_called(routine, which).takes.size());
   };
-  const std::string cells = sql::mysql::quoted(std::string(prefix) + "cells");
-  return {named("enter"),
-          named("enter_number"),
-          named("leave"),
-          named("leave_number"),
-          call(prefix, sql::mysql::renew_all, 1),
-          named("convert"),
-          named("raise_token"),
-          named("count_step"),
-          {"load_cell", "SELECT value, version FROM " + cells + " WHERE name = ?"},
-          named("exchange_cell"),
-          named("admit_token"),
-          named("evict"),
-          call(prefix, sql::mysql::inspect, 2)};
+  sql::statements all;
+  all.enter = named("enter");
+  all.leave = named("leave");
+  all.renew = call(which, sql::mysql::renew_all, 1);
+  all.evict = named("evict");
+  all.inspect = call(which, sql::mysql::inspect, 2);
+  if (which.shares()) return all;
+  all.enter_number = named("enter_number");
+  all.leave_number = named("leave_number");
+  all.convert = named("convert");
+  all.raise_token = named("raise_token");
+  all.count_step = named("count_step");
+  all.load_cell = {"load_cell", "SELECT value, version FROM " + sql::mysql::table(which, "cells") + " WHERE name = ?"};
+  all.exchange_cell = named("exchange_cell");
+  all.admit_token = named("admit_token");
+  return all;
 }
 
 std::string written(const sql::statement& what, const sql::arguments& with) {

@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <cstdio>
+#include <future>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -34,6 +36,36 @@ bool waits(const client& c, const std::string& name, std::size_t how_many = 1) {
     return !all.empty() && all.front().waiters.size() == how_many;
   });
 }
+
+/// Somebody who keeps all rows of the locks to himself, until he ends.
+class kept_rows {
+ public:
+  explicit kept_rows(const mariadb_server& server)
+      : server_(server), meddler_([&server] {
+          try {
+            server.query("BEGIN; SELECT * FROM holdfast_locks FOR UPDATE; SELECT SLEEP(60); COMMIT");
+          } catch (const std::runtime_error&) {  // killed: that is how it ends
+            return;
+          }
+        }) {
+    began_ = eventually([&] { return !sleeper().empty(); });
+  }
+  ~kept_rows() { end(); }
+
+  bool began() const { return began_; }
+  void end() const {
+    if (const auto who = sleeper(); !who.empty()) server_.query("KILL QUERY " + who);
+  }
+
+ private:
+  std::string sleeper() const {
+    return server_.query("SELECT id FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP(60)%'");
+  }
+
+  const mariadb_server& server_;
+  std::jthread meddler_;
+  bool began_ = false;
+};
 
 }  // namespace
 
@@ -225,6 +257,43 @@ TEST(mysql_bad_day, a_row_that_somebody_else_keeps_locked_is_unavailable_and_pas
   };
   ASSERT_TRUE(eventually(kept));
   EXPECT_TRUE(eventually([&] { return m.try_acquire({.wait = live_timeout}).has_value(); }));
+}
+
+TEST(mysql_bad_day, a_statement_that_is_killed_takes_its_connection_with_it) {
+  // Between two of its steps a procedure that is killed leaves its transaction open.
+  const mariadb_server server;
+  mutex m(connect(server.url(), {.request_timeout = live_timeout}), "m");
+  m.lock();
+  m.unlock();
+  kept_rows kept(server);
+  ASSERT_TRUE(kept.began());
+  auto held = std::async(std::launch::async, [&] { return m.acquire(); });
+  std::string who;
+  ASSERT_TRUE(eventually([&] {
+    who = server.query("SELECT id FROM information_schema.processlist WHERE info LIKE 'UPDATE%holdfast_locks%'");
+    return !who.empty();
+  }));
+  server.query("KILL QUERY " + who);
+  EXPECT_TRUE(eventually(
+      [&] { return server.query("SELECT count(*) FROM information_schema.processlist WHERE id = " + who) == "0"; }));
+  kept.end();
+  EXPECT_TRUE(held.get().valid());
+}
+
+TEST(mysql_bad_day, readers_whose_time_is_over_keep_nobody_out_whoever_found_them) {
+  const mariadb_server server;
+  shared_mutex m(connect(server.url()), "m");
+  const auto enter = [&](const std::string& owner, int access, int ttl, int last) {
+    return server.query("CALL holdfast_enter('m', 2, '" + owner + "', " + std::to_string(access) + ", 1, 1, 1, " +
+                        std::to_string(ttl) + ", 0, 60000000, 0, '', 0, " + std::to_string(last) + ")");
+  };
+  ASSERT_TRUE(enter("reader0000000000", 2, 1, 0).starts_with("1"));
+  ASSERT_TRUE(enter("writer0000000000", 1, 1'000'000, 1).starts_with("4")) << "it came too late";
+  EXPECT_TRUE(m.try_lock());
+  m.unlock();
+  // Whatever else may have left the number behind.
+  server.query("UPDATE holdfast_locks SET shares = 1");
+  EXPECT_TRUE(m.try_lock());
 }
 
 TEST(mysql_bad_day, the_defaults_of_the_server_do_not_matter) {

@@ -19,7 +19,7 @@ symptoms healthy() {
 }
 
 bool finds(const symptoms& seen, finding::level how, const std::string& word) {
-  const auto all = judge(seen, "holdfast_");
+  const auto all = judge(seen, {.prefix = "holdfast_"});
   return std::any_of(all.begin(), all.end(),
                      [&](const finding& f) { return f.how == how && f.text.find(word) != std::string::npos; });
 }
@@ -27,7 +27,7 @@ bool finds(const symptoms& seen, finding::level how, const std::string& word) {
 }  // namespace
 
 TEST(mysql_doctor, a_healthy_server_has_facts_only) {
-  for (const auto& f : judge(healthy(), "holdfast_")) EXPECT_EQ(f.how, finding::level::fact) << f.text;
+  for (const auto& f : judge(healthy(), {.prefix = "holdfast_"})) EXPECT_EQ(f.how, finding::level::fact) << f.text;
   EXPECT_TRUE(finds(healthy(), finding::level::fact, "MariaDB 10.11.6"));
 }
 

@@ -70,7 +70,7 @@ TEST(mysql_schema, who_may_make_no_tables_is_told_what_to_do_and_then_needs_no_s
   const std::string why = refusal(server.url("", "app"));
   EXPECT_NE(why.find("holdfast ddl mysql"), std::string::npos) << why;
   EXPECT_NE(why.find("1044"), std::string::npos) << why;
-  server.query(sql::mysql::script("holdfast_", "app"));
+  server.query(sql::mysql::script({.prefix = "holdfast_"}, "app"));
   client c = connect(server.url("", "app"));
   mutex m(c, "m");
   lease held = m.acquire();
@@ -89,9 +89,9 @@ TEST(mysql_schema, who_may_make_no_tables_is_told_what_to_do_and_then_needs_no_s
 
 TEST(mysql_schema, the_ddl_may_be_run_again_and_under_another_prefix) {
   const mariadb_server server;
-  server.query(sql::mysql::script("holdfast_", ""));
-  server.query(sql::mysql::script("holdfast_", ""));
-  server.query(sql::mysql::script("other_", ""));
+  server.query(sql::mysql::script({.prefix = "holdfast_"}, ""));
+  server.query(sql::mysql::script({.prefix = "holdfast_"}, ""));
+  server.query(sql::mysql::script({.prefix = "other_"}, ""));
   mutex one(connect(server.url()), "m");
   mutex two(connect(server.url("?prefix=other_")), "m");
   const lease first = one.acquire();

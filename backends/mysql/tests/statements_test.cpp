@@ -11,7 +11,7 @@ TEST(mysql_statements, arguments_stand_in_their_places_and_bytes_are_digits) {
 }
 
 TEST(mysql_statements, every_routine_has_the_prefix) {
-  const auto all = statements_for("p_");
+  const auto all = statements_for({.prefix = "p_"});
   EXPECT_TRUE(all.enter.text.starts_with("CALL `p_enter`(?,?"));
   EXPECT_EQ(all.renew.text, "CALL `p_renew_all`(?)");
   EXPECT_NE(all.load_cell.text.find("`p_cells`"), std::string::npos);

@@ -1,5 +1,7 @@
 #include "connection.hpp"
 
+#include "postgresql.hpp"
+
 #include <poll.h>
 #include <unistd.h>
 
@@ -29,7 +31,8 @@ int milliseconds_until(connection::clock::time_point deadline) {
 /// alive. Names mean what they mean in pg_catalog, whoever may make others elsewhere.
 ///
 /// `condition` ends it: where that is false nothing is set.
-std::string session_settings(PGconn* conn, spi::runtime& engine, std::string_view condition = {}) {
+std::string session_settings(PGconn* conn, const settings& where, spi::runtime& engine,
+                             std::string_view condition = {}) {
   const auto whole = std::chrono::ceil<std::chrono::milliseconds>(engine.options().request_timeout);
   const auto patience =
       std::max<std::int64_t>(1, std::min(whole, std::max<std::chrono::milliseconds>(whole / 2, 250ms)).count());
@@ -51,6 +54,9 @@ std::string session_settings(PGconn* conn, spi::runtime& engine, std::string_vie
   if (PQserverVersion(conn) >= 120000) text += ", set_config('tcp_user_timeout', '25000', false)";
   if (PQserverVersion(conn) >= 120000) text += ", set_config('plan_cache_mode', 'force_generic_plan', false)";
   if (PQserverVersion(conn) >= 140000) text += ", set_config('idle_session_timeout', '0', false)";
+  if (where.tables.shares())
+    text += ", set_config('" + std::string(sql::postgresql::at_least) + "', '" +
+            std::to_string(where.at_least.count()) + "', false)";
   return text.append(condition);
 }
 
@@ -249,10 +255,10 @@ result<connection> dial_one(const settings& where, spi::runtime& engine, connect
   // A pooler makes up the number of the process. In a session that is not ours nothing may be set: others would find it
   // so. That costs no round trip where there is none.
   const std::string direct = " WHERE pg_catalog.pg_backend_pid() = " + std::to_string(PQbackendPID(made->get()));
-  auto set = made->run(session_settings(made->get(), engine, direct), deadline);
+  auto set = made->run(session_settings(made->get(), where, engine, direct), deadline);
   if (set && set->size() == 0) {
     if (auto ours = refuse_shared_sessions(*made, where, engine, deadline); !ours) return ours.error();
-    set = made->run(session_settings(made->get(), engine), deadline);
+    set = made->run(session_settings(made->get(), where, engine), deadline);
   }
   if (!set) return set.error();
   return made;

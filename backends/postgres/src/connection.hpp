@@ -26,7 +26,6 @@ class rows {
   explicit rows(PGresult* from) : all_(from) {}
 
   int size() const noexcept { return all_ ? PQntuples(all_.get()) : 0; }
-  bool null(int row, int column) const noexcept { return PQgetisnull(all_.get(), row, column) != 0; }
   std::string_view text(int row, int column) const noexcept;
   std::int64_t integer(int row, int column) const noexcept;
   /// What there is in them: a bytea as its bytes; a record of numbers, `(1,,3)`, as so many columns.

@@ -1,6 +1,7 @@
 #include "doctor.hpp"
 
 #include "postgresql.hpp"
+#include "shedlock_table.hpp"
 #include "tables.hpp"
 
 #include <charconv>
@@ -20,21 +21,40 @@ std::string literal(std::string_view text) {
 }
 
 /// Every right on every table: asked for several at once the server says yes if there is any.
-std::string may_write(const std::string& where) {
+std::string may_write(const sql::layout& which) {
   std::string all;
-  for (const auto& t : sql::tables()) {
+  const auto add = [&](std::string_view table, std::string_view right) {
+    all += (all.empty() ? "has_table_privilege(" : " AND has_table_privilege(") +
+           literal(sql::postgresql::table(which, table)) + ", '" + std::string(right) + "')";
+  };
+  for (const auto& t : sql::tables_of(which)) {
     if (t.name == "meta") continue;  // which was read already
-    for (const char* right : {"SELECT", "INSERT", "UPDATE", "DELETE"})
-      all += (all.empty() ? "has_table_privilege(" : " AND has_table_privilege(") +
-             literal(where + "." + std::string(t.name)) + ", '" + right + "')";
+    for (const char* right : {"SELECT", "INSERT", "UPDATE", "DELETE"}) add(t.name, right);
   }
+  if (which.shares())
+    for (const char* right : {"SELECT", "INSERT", "UPDATE"}) add("shedlock", right);
   return all;
+}
+
+/// The tables that grow, as a list of their numbers.
+std::string numbers(const sql::layout& which) {
+  std::string all = which.shares() ? "to_regclass(" + literal(sql::postgresql::table(which, "shedlock")) + ")" : "";
+  for (const auto& t : sql::tables_of(which))
+    all += (all.empty() ? "to_regclass(" : ", to_regclass(") + literal(sql::postgresql::table(which, t.name)) + ")";
+  return all;
+}
+
+/// How many locks of ShedLock's were taken later than it is.
+std::string ahead(const sql::layout& which) {
+  if (!which.shares()) return "0";
+  return "(SELECT count(*) FROM " + sql::postgresql::table(which, "shedlock") +
+         " WHERE locked_at > timezone('utc', clock_timestamp()) + interval '2 seconds')";
 }
 
 /// The findings so far, and what they are taken from.
 class report {
  public:
-  report(const symptoms& seen, const std::string& schema) : seen_(seen), schema_(schema) {}
+  report(const symptoms& seen, const sql::layout& which) : seen_(seen), which_(which) {}
 
   std::vector<finding> take() && { return std::move(found_); }
 
@@ -47,6 +67,9 @@ class report {
   void pooler();
   void rights();
   void bloat();
+  void sharing() {
+    if (which_.shares()) sql::judge_shedlock(number("ahead"), which_.shown_table(), found_);
+  }
 
  private:
   void add(level how, std::string text) { found_.push_back({how, std::move(text)}); }
@@ -58,7 +81,7 @@ class report {
   bool on(std::string_view name) const { return text(name) == "on" || text(name) == "t"; }
 
   const symptoms& seen_;
-  const std::string& schema_;
+  const sql::layout& which_;
   std::vector<finding> found_;
 };
 
@@ -67,7 +90,7 @@ void report::version() {
   if (number("version_number") < 110000)
     add(level::warning, named + " gets no more corrections, and Holdfast is not tested with it; update it");
   else
-    add(level::fact, named + ", tables of version " + text("tables") + " in schema '" + schema_ + "'");
+    add(level::fact, named + ", tables of version " + text("tables") + " in schema '" + which_.schema + "'");
 }
 
 void report::writable() {
@@ -138,7 +161,7 @@ void report::pooler() {
 
 void report::rights() {
   if (text("may_write") == "f" || text("may_call") == "f")
-    add(level::danger, "the user lacks rights on schema '" + schema_ +
+    add(level::danger, "the user lacks rights on schema '" + which_.schema +
                            "': locks are refused (42501); let a DBA run what `holdfast ddl postgresql --role USER` "
                            "prints");
   else
@@ -158,8 +181,8 @@ void report::bloat() {
 
 }  // namespace
 
-std::string question(std::string_view schema) {
-  const std::string where = sql::postgresql::quoted(schema);
+std::string question(const sql::layout& which) {
+  const std::string ours = literal(which.schema);
   return "SELECT current_setting('server_version') AS version, current_setting('server_version_num') AS "
          "version_number, pg_is_in_recovery() AS standby, current_setting('default_transaction_read_only') AS "
          "read_only, current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS synchronous_commit, "
@@ -169,22 +192,21 @@ std::string question(std::string_view schema) {
          "(SELECT count(*) FROM pg_stat_replication) AS replicas, "
          "(SELECT reset_val FROM pg_settings WHERE name = 'idle_session_timeout') AS idle_session_timeout, "
          "(SELECT number FROM " +
-         where +
-         ".meta WHERE what = 'version') AS tables, "
-         "(SELECT sum(n_dead_tup) FROM pg_stat_user_tables WHERE schemaname = " +
-         literal(schema) +
-         ") AS dead_rows, (SELECT sum(n_live_tup) FROM pg_stat_user_tables WHERE schemaname = " + literal(schema) +
-         ") AS live_rows, " + may_write(where) + " AS may_write, has_schema_privilege(" + literal(schema) +
+         sql::postgresql::table(which, "meta") +
+         " WHERE what = 'version') AS tables, (SELECT sum(n_dead_tup) FROM pg_stat_user_tables WHERE relid IN (" +
+         numbers(which) + ")) AS dead_rows, (SELECT sum(n_live_tup) FROM pg_stat_user_tables WHERE relid IN (" +
+         numbers(which) + ")) AS live_rows, " + ahead(which) + " AS ahead, " + may_write(which) +
+         " AS may_write, has_schema_privilege(" + ours +
          ", 'USAGE') AND (SELECT coalesce(bool_and(has_function_privilege(p.oid, 'EXECUTE')), true) FROM pg_proc p "
          "JOIN "
          "pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = " +
-         literal(schema) +
-         ") AS may_call, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS clock, "
+         ours + " AND starts_with(p.proname, " + literal(which.prefix) +
+         ")) AS may_call, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS clock, "
          "pg_backend_pid() AS pid";
 }
 
-std::vector<finding> judge(const symptoms& seen, const std::string& schema) {
-  report all(seen, schema);
+std::vector<finding> judge(const symptoms& seen, const sql::layout& which) {
+  report all(seen, which);
   all.version();
   all.writable();
   all.durability();
@@ -194,6 +216,7 @@ std::vector<finding> judge(const symptoms& seen, const std::string& schema) {
   all.pooler();
   all.rights();
   all.bloat();
+  all.sharing();
   return std::move(all).take();
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 
+#include "layout.hpp"
+
 #include <holdfast/inspect.hpp>
 
 #include <chrono>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace holdfast::postgres {
@@ -20,9 +21,9 @@ struct symptoms {
 };
 
 /// The statement that asks for them, in one row.
-std::string question(std::string_view schema);
+std::string question(const sql::layout& which);
 
 /// What is good about them and what endangers locks, with its remedy.
-std::vector<finding> judge(const symptoms& seen, const std::string& schema);
+std::vector<finding> judge(const symptoms& seen, const sql::layout& which);
 
 }  // namespace holdfast::postgres

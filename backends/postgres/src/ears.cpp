@@ -181,10 +181,12 @@ void ears::read_for(spi::loan& mine, guard& lock) {
 void ears::read_some(const std::shared_ptr<connection>& from, guard& lock) {
   PGconn* const conn = from->get();
   const bool read = PQconsumeInput(conn) != 0 && from->good();
+  bool read_only = false;
   while (PQisBusy(conn) == 0) {
     const rows answer(PQgetResult(conn));
     if (answer.raw() == nullptr) break;
     asked_.reset();
+    read_only = answer.size() == 1 && answer.text(0, 0) == "on";
   }
   std::vector<std::string> said;
   while (PGnotify* one = PQnotifies(conn)) {
@@ -196,7 +198,10 @@ void ears::read_some(const std::shared_ptr<connection>& from, guard& lock) {
     for (const auto& payload : said) tell_.message(payload);
     lock.lock();
   }
-  if (line_ == from && (!read || !from->good())) hang_up("the connection that listens broke", lock);
+  if (line_ != from) return;
+  if (!read || !from->good()) return hang_up("the connection that listens broke", lock);
+  // Who lets us in is at another one by now, and must find us there.
+  if (read_only && where_.several_hosts()) hang_up("the server that we listen to is read-only", lock);
 }
 
 void ears::hang_up(const std::string& why, guard& lock) {
@@ -234,7 +239,8 @@ void ears::on_beat() {
   } else if (line_ && !asked_) {
     asked_ = engine_.now();
     // What cannot be sent is a broken connection: the end is read at once.
-    if (PQsendQuery(line_->get(), "SELECT 1") == 0 || PQflush(line_->get()) != 0) ::shutdown(line_->fd(), SHUT_RDWR);
+    if (PQsendQuery(line_->get(), "SHOW transaction_read_only") == 0 || PQflush(line_->get()) != 0)
+      ::shutdown(line_->fd(), SHUT_RDWR);
   }
   watch_over();
   lock.unlock();

@@ -32,7 +32,7 @@ result<std::unique_ptr<spi::backend>> postgres_backend::open(settings where, spi
 }
 
 postgres_backend::postgres_backend(settings where, spi::runtime& engine)
-    : lease_backend(engine, statements_for(where.schema)),
+    : lease_backend(engine, statements_for(where.tables), where.tables),
       where_(std::move(where)),
       // They are called by threads that are gone before this is: the reactor, and those lent by who waits.
       ears_(std::make_shared<postgres::ears>(
@@ -53,7 +53,12 @@ result<void> postgres_backend::prepare() {
   identity_ = "postgresql:" + (cluster && cluster->size() == 1
                                    ? std::string(cluster->text(0, 0)) + "/" + std::string(cluster->text(0, 1))
                                    : where_.shown());
-  identity_ += "/" + where_.schema;
+  identity_ += "/" + where_.tables.schema;
+  if (where_.tables.shares()) identity_ += "/" + where_.tables.shedlock;
+  const auto sent = engine_.now();
+  auto clock = made->run("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint", deadline);
+  if (!clock) return clock.error();
+  hear_clock(clock->integer(0, 0), sent);
   first_ = std::move(*made);
   return {};
 }
@@ -90,7 +95,7 @@ void postgres_backend::examine(spi::completion<std::vector<finding>> done) {
     auto over = dial(where_, engine_, limit);
     if (!over) return done(over.error());
     const auto before = std::chrono::system_clock::now();
-    const auto said = over->run(question(where_.schema), deadline);
+    const auto said = over->run(question(where_.tables), deadline);
     if (!said) return done(said.error());
     const auto after = std::chrono::system_clock::now();
     symptoms seen;
@@ -101,7 +106,7 @@ void postgres_backend::examine(spi::completion<std::vector<finding>> done) {
     seen.ahead = server - std::chrono::duration_cast<microseconds>(after.time_since_epoch());
     seen.doubt = std::chrono::duration_cast<microseconds>(after - before);
     seen.pooled = std::to_string(PQbackendPID(over->get())) != seen.said["pid"];
-    done(judge(seen, where_.schema));
+    done(judge(seen, where_.tables));
   });
 }
 

@@ -1,6 +1,7 @@
 #include "schema.hpp"
 
 #include "postgresql.hpp"
+#include "shedlock_table.hpp"
 #include "tables.hpp"
 
 #include <optional>
@@ -10,14 +11,25 @@ namespace holdfast::postgres {
 
 namespace {
 
+std::string literal(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
+  return out + "'";
+}
+
+/// What is made, in words.
+std::string tables_of(const settings& where) {
+  if (!where.tables.shares()) return "the tables of schema '" + where.tables.schema + "'";
+  return "what goes with ShedLock's table '" + where.tables.shown_table() +
+         "' (`holdfast ddl postgresql --layout shedlock` prints it)";
+}
+
 /// Empty: there are none.
 result<std::optional<std::int64_t>> version_of(connection& over, const settings& where,
                                                connection::clock::time_point deadline) {
   // A question whose answer is no error, also inside a transaction.
-  const std::string table = sql::postgresql::quoted(where.schema) + ".meta";
-  std::string literal;
-  for (const char c : table) literal += c == '\'' ? std::string("''") : std::string(1, c);
-  auto there = over.run("SELECT to_regclass('" + literal + "') IS NOT NULL", deadline);
+  const std::string table = sql::postgresql::table(where.tables, "meta");
+  auto there = over.run("SELECT to_regclass(" + literal(table) + ") IS NOT NULL", deadline);
   if (!there) return there.error();
   if (there->text(0, 0) != "t") return std::optional<std::int64_t>();
   auto found = over.run("SELECT number FROM " + table + " WHERE what = 'version'", deadline);
@@ -31,9 +43,19 @@ result<bool> up_to_date(connection& over, const settings& where, connection::clo
   if (!version) return version.error();
   if (!*version || **version < sql::schema_version) return false;
   if (**version == sql::schema_version) return true;
-  return failure{errc::rejected, "postgresql " + where.shown() + ": the tables in schema '" + where.schema +
-                                     "' were made by a newer Holdfast (version " + std::to_string(**version) +
+  return failure{errc::rejected, "postgresql " + where.shown() + ": " + tables_of(where) +
+                                     " was made by a newer Holdfast (version " + std::to_string(**version) +
                                      "; this one knows " + std::to_string(sql::schema_version) + ")"};
+}
+
+result<void> check_shared(connection& over, const settings& where, connection::clock::time_point deadline) {
+  if (!where.tables.shares()) return {};
+  const auto found =
+      over.run(sql::shedlock_columns(literal(where.tables.schema), literal(where.tables.shedlock)), deadline);
+  if (!found) return found.error();
+  const auto good = sql::check_shedlock(found->plain(), where.tables.shown_table());
+  if (!good) return failure{good.error().code, "postgresql " + where.shown() + ": " + good.error().detail};
+  return {};
 }
 
 result<void> make(connection& over, const settings& where, connection::clock::time_point deadline) {
@@ -42,7 +64,7 @@ result<void> make(connection& over, const settings& where, connection::clock::ti
   const auto good = up_to_date(over, where, deadline);
   if (!good) return good.error();
   if (*good) return {};  // somebody else was faster
-  for (const auto& one : sql::postgresql::statements(where.schema)) {
+  for (const auto& one : sql::postgresql::statements(where.tables)) {
     // To make a schema that is there is forbidden to who may make none, even if nothing is to be done.
     if (one.starts_with("CREATE SCHEMA")) {
       auto there = over.run("SELECT 1 FROM pg_namespace WHERE nspname = current_setting('holdfast.schema')", deadline);
@@ -57,22 +79,20 @@ result<void> make(connection& over, const settings& where, connection::clock::ti
 }  // namespace
 
 result<void> make_schema(connection& over, const settings& where, connection::clock::time_point deadline) {
+  if (auto fit = check_shared(over, where, deadline); !fit) return fit;
   const auto good = up_to_date(over, where, deadline);
   if (!good) return good.error();
   if (*good) return {};
-  std::string literal;
-  for (const char c : where.schema) literal += c == '\'' ? std::string("''") : std::string(1, c);
-  if (auto begun = over.run(
-          "BEGIN; SELECT set_config('lock_timeout', '0', true), set_config('holdfast.schema', '" + literal + "', true)",
-          deadline);
+  if (auto begun = over.run("BEGIN; SELECT set_config('lock_timeout', '0', true), set_config('holdfast.schema', " +
+                                literal(where.tables.schema) + ", true)",
+                            deadline);
       !begun)
     return begun.error();
   auto made = make(over, where, deadline);
   auto ended = over.run(made ? "COMMIT" : "ROLLBACK", deadline);
   if (!made) {
     auto why = made.error();
-    why.detail = "postgresql " + where.shown() + ": the tables of schema '" + where.schema +
-                 "' could not be made: " + why.detail;
+    why.detail = "postgresql " + where.shown() + ": " + tables_of(where) + " could not be made: " + why.detail;
     return why;
   }
   if (!ended) return ended.error();

@@ -1,5 +1,8 @@
 #include "settings.hpp"
 
+#include "postgresql.hpp"
+#include "shedlock_settings.hpp"
+
 #include <libpq-fe.h>
 
 #include <algorithm>
@@ -27,16 +30,16 @@ result<void> read_ours(uri& where, settings& out) {
       return {errc::unsupported, "URL: scheme=" + *scheme + " is not there yet on PostgreSQL; leave it out for leases"};
     return wrong("scheme='" + *scheme + "' is neither 'lease' nor 'session' nor 'row'");
   }
-  if (auto layout = where.take("layout"); layout && *layout != "holdfast") {
-    if (*layout == "shedlock")
-      return {errc::unsupported, "URL: layout=shedlock is not there yet on PostgreSQL; leave it out"};
-    return wrong("layout='" + *layout + "' is neither 'holdfast' nor 'shedlock'");
-  }
-  if (auto schema = where.take("schema")) {
+  auto shared = sql::take_shedlock(where, "public");
+  if (!shared) return shared.error();
+  if (*shared) {
+    out.tables = sql::postgresql::unquoted(std::move((*shared)->tables));
+    out.at_least = (*shared)->at_least;
+  } else if (auto schema = where.take("schema")) {
     // Longer identifiers are cut by the server, and would be those of somebody else.
     if (schema->empty() || schema->size() > 63) return wrong("schema='" + *schema + "' has no 1 to 63 bytes");
     if (schema->starts_with("pg_")) return wrong("schema='" + *schema + "': names with pg_ are the server's own");
-    out.schema = std::move(*schema);
+    out.tables.schema = std::move(*schema);
   }
   auto file = where.take("password-file");
   if (!file) return {};
@@ -124,7 +127,8 @@ result<settings> settings::from(uri where) {
   for (const auto& [word, value] : where.options) {
     if (!known.contains(word))
       return wrong("unknown option '" + word +
-                   "'; postgresql: knows scheme, schema, password-file and libpq's own: sslmode, sslrootcert, service, "
+                   "'; postgresql: knows scheme, schema, layout, table, at-least, password-file and libpq's own: "
+                   "sslmode, sslrootcert, service, "
                    "passfile, target_session_attrs, ...");
     for (const auto& [taken, there] :
          {std::pair("host", !where.hosts.empty()), std::pair("user", !where.user.empty()),

@@ -1,9 +1,12 @@
 #pragma once
 
+#include "layout.hpp"
+
 #include <holdfast/result.hpp>
 #include <holdfast/uri.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -15,7 +18,8 @@ namespace holdfast::postgres {
 /// Where the store is and how to get there: what libpq is told, word by word, and what is ours.
 struct settings {
   std::vector<std::pair<std::string, std::string>> parameters;  ///< Of libpq; the password may be among them.
-  std::string schema = "holdfast";
+  sql::layout tables{.schema = "holdfast"};
+  std::chrono::microseconds at_least{0};  ///< ShedLock's table: for how long a lock is kept at least.
 
   bool several_hosts() const;
   /// The same for each host alone, if there are several: libpq itself goes on to the next only when one refuses, and

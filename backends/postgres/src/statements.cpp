@@ -9,33 +9,36 @@ namespace holdfast::postgres {
 
 namespace {
 
-sql::statement call(std::string_view schema, const std::string& routine, std::size_t parameters) {
-  std::string text = "SELECT " + sql::postgresql::quoted(schema) + "." + routine + "(";
+sql::statement call(const sql::layout& which, const std::string& routine, std::size_t parameters) {
+  std::string text = "SELECT " + sql::postgresql::table(which, routine) + "(";
   for (std::size_t i = 1; i <= parameters; ++i) text += (i == 1 ? "$" : ", $") + std::to_string(i);
   return {"holdfast_" + routine, text + ")"};
 }
 
-sql::statement call(std::string_view schema, const std::string& routine) {
-  return call(schema, routine, sql::routine_called(routine).takes.size());
+sql::statement call(const sql::layout& which, const std::string& routine) {
+  return call(which, routine, sql::routine_called(routine, which).takes.size());
 }
 
 }  // namespace
 
-sql::statements statements_for(std::string_view schema) {
-  const std::string cells = sql::postgresql::quoted(schema) + ".cells";
-  return {call(schema, "enter"),
-          call(schema, "enter_number"),
-          call(schema, "leave"),
-          call(schema, "leave_number"),
-          call(schema, "renew_all", 3),
-          call(schema, "convert"),
-          call(schema, "raise_token"),
-          call(schema, "count_step"),
-          {"holdfast_load_cell", "SELECT value, version FROM " + cells + " WHERE name = $1"},
-          call(schema, "exchange_cell"),
-          call(schema, "admit_token"),
-          call(schema, "evict"),
-          {"holdfast_inspect", sql::postgresql::inspection(schema)}};
+sql::statements statements_for(const sql::layout& which) {
+  sql::statements all;
+  all.enter = call(which, "enter");
+  all.leave = call(which, "leave");
+  all.renew = call(which, "renew_all", 3);
+  all.evict = call(which, "evict");
+  all.inspect = {"holdfast_inspect", sql::postgresql::inspection(which)};
+  if (which.shares()) return all;
+  all.enter_number = call(which, "enter_number");
+  all.leave_number = call(which, "leave_number");
+  all.convert = call(which, "convert");
+  all.raise_token = call(which, "raise_token");
+  all.count_step = call(which, "count_step");
+  all.load_cell = {"holdfast_load_cell",
+                   "SELECT value, version FROM " + sql::postgresql::table(which, "cells") + " WHERE name = $1"};
+  all.exchange_cell = call(which, "exchange_cell");
+  all.admit_token = call(which, "admit_token");
+  return all;
 }
 
 }  // namespace holdfast::postgres

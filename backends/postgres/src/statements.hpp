@@ -1,12 +1,11 @@
 #pragma once
 
+#include "layout.hpp"
 #include "statement.hpp"
-
-#include <string_view>
 
 namespace holdfast::postgres {
 
-/// Everything that is asked of the tables in one schema; the routines are in backends/sql.
-sql::statements statements_for(std::string_view schema);
+/// Everything that is asked of the tables; the routines are in backends/sql. Of ShedLock's table less is asked.
+sql::statements statements_for(const sql::layout& which);
 
 }  // namespace holdfast::postgres

@@ -237,7 +237,7 @@ TEST(postgres_bad_day, who_has_it_alone_goes_although_others_queue_up) {
   {
     const meddler first(server,
                         R"(SELECT pg_advisory_xact_lock(hashtext('"holdfast"'), hashtext(encode('m', 'hex'))))");
-    EXPECT_NO_THROW(holds.release());
+    EXPECT_TRUE(holds.release());
     EXPECT_EQ(server.query("SELECT count(*) FROM holdfast.locks WHERE owner IS NOT NULL"), "0");
   }
   EXPECT_TRUE(asks.try_acquire({.wait = live_timeout}));

@@ -24,6 +24,7 @@ struct cut_case {
   ordering order;
   direction which;
   manner how;
+  const char* options = "";  // of the URL
 };
 
 class postgres_cut : public ::testing::TestWithParam<cut_case> {
@@ -32,7 +33,7 @@ class postgres_cut : public ::testing::TestWithParam<cut_case> {
   static constexpr auto ttl = 1500ms;
 
   std::string through() const {
-    return "postgresql://postgres@127.0.0.1:" + std::to_string(proxy_.port()) + "/postgres";
+    return "postgresql://postgres@127.0.0.1:" + std::to_string(proxy_.port()) + "/postgres" + GetParam().options;
   }
 
   /// One life of a lock, with somebody who waits for it. One of the two comes through the proxy.
@@ -73,7 +74,7 @@ TEST_P(postgres_cut, lets_no_two_in_loses_no_waiter_and_leaves_nothing) {
   const lock_options order{.order = GetParam().order};
   const client_options options{.ttl = ttl, .request_timeout = 5s};
   mutex cut(connect(through(), options), "m", order);
-  mutex spared(connect(server_.url(), options), "m", order);
+  mutex spared(connect(server_.url(GetParam().options), options), "m", order);
   std::minstd_rand random{20261116};
   for (int round = 0; proxy_.cuts() < cuts; ++round) {
     // A life is about as many bytes.
@@ -89,16 +90,19 @@ TEST_P(postgres_cut, lets_no_two_in_loses_no_waiter_and_leaves_nothing) {
     if (HasFailure()) FAIL() << "round " << round << ", cut after " << bytes << " bytes";
     ASSERT_LT(round, 20 * static_cast<int>(cuts)) << "the cuts do not come";
   }
-  const client watch = connect(server_.url());
+  const client watch = connect(server_.url(GetParam().options));
   EXPECT_TRUE(eventually([&] { return watch.inspect("m").empty(); })) << "something is left";
 }
 
 INSTANTIATE_TEST_SUITE_P(
     everywhere, postgres_cut,
-    ::testing::Values(cut_case{"requests_closed", ordering::any, direction::to_server, manner::close},
-                      cut_case{"replies_closed", ordering::any, direction::to_client, manner::close},
-                      cut_case{"requests_reset", ordering::any, direction::to_server, manner::reset},
-                      cut_case{"replies_reset", ordering::fifo, direction::to_client, manner::reset}),
+    ::testing::Values(
+        cut_case{"requests_closed", ordering::any, direction::to_server, manner::close},
+        cut_case{"replies_closed", ordering::any, direction::to_client, manner::close},
+        cut_case{"requests_reset", ordering::any, direction::to_server, manner::reset},
+        cut_case{"replies_reset", ordering::fifo, direction::to_client, manner::reset},
+        cut_case{"shedlock_requests_closed", ordering::any, direction::to_server, manner::close, "?layout=shedlock"},
+        cut_case{"shedlock_replies_closed", ordering::any, direction::to_client, manner::close, "?layout=shedlock"}),
     [](const auto& at) { return std::string(at.param.label); });
 
 }  // namespace holdfast::testing

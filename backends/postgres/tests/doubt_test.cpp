@@ -127,6 +127,43 @@ TEST(postgres_doubt, a_lock_is_not_taken_by_a_request_that_comes_after_it_was_gi
   EXPECT_EQ(server.query("SELECT count(owner) FROM holdfast.locks"), "0");
 }
 
+TEST(postgres_doubt, the_very_first_request_is_not_carried_out_after_it_was_given_up_either) {
+  const postgres_server server;
+  cutting_proxy proxy(server.port());
+  mutex m(connect(through(proxy), {.request_timeout = 1s}), "m");
+  const std::string then = time_of(server);
+  proxy.keep("holdfast_enter");
+  EXPECT_THROW(static_cast<void>(m.try_acquire()), error);
+  ASSERT_TRUE(ran(server, "leave", then));
+  proxy.deliver();
+  ASSERT_TRUE(ran(server, "enter", then)) << "it is carried out late";
+  EXPECT_EQ(server.query("SELECT count(owner) FROM holdfast.locks"), "0");
+}
+
+TEST(postgres_doubt, a_downgrade_that_is_carried_out_late_changes_nothing) {
+  const postgres_server server;
+  shared_mutex m(connect(server.url()), "m");
+  lease alone = m.acquire({.ttl = 2 * live_timeout});
+  EXPECT_EQ(server.query("SELECT holdfast.convert('m', owner, 2, 1) FROM holdfast.locks"), "-2");
+  EXPECT_FALSE(shared_mutex(connect(server.url()), "m").try_lock_shared());
+}
+
+TEST(postgres_doubt, readers_whose_time_is_over_keep_nobody_out_whoever_found_them) {
+  const postgres_server server;
+  shared_mutex m(connect(server.url()), "m");
+  const auto enter = [&](const std::string& owner, int access, int ttl, int last) {
+    return server.query("SELECT holdfast.enter('m', 2, '" + owner + "', " + std::to_string(access) + ", 1, 1, 1, " +
+                        std::to_string(ttl) + ", 0, 60000000, 0, '', 0, " + std::to_string(last) + ")");
+  };
+  ASSERT_TRUE(enter("reader", 2, 1, 0).starts_with("(1,"));
+  ASSERT_TRUE(enter("writer", 1, 1'000'000, 1).starts_with("(4,")) << "it came too late";
+  EXPECT_TRUE(m.try_lock());
+  m.unlock();
+  // Whatever else may have left the number behind.
+  server.query("UPDATE holdfast.locks SET shares = 1");
+  EXPECT_TRUE(m.try_lock());
+}
+
 TEST(postgres_doubt, a_clock_that_jumps_makes_no_request_too_late) {
   const postgres_server server;
   mutex m(connect(server.url()), "m");
@@ -205,7 +242,7 @@ TEST(postgres_doubt, a_lease_that_is_upgraded_is_not_lost_to_the_renewer) {
   shared_mutex m(connect(server.url()), "m");
   const lease held = m.acquire_shared({.ttl = 60s});
   server.query("CREATE TABLE public.who AS SELECT owner FROM holdfast.holds");
-  console upgrade(server, "SELECT holdfast.convert('m', (SELECT owner FROM public.who), 1)");
+  console upgrade(server, "SELECT holdfast.convert('m', (SELECT owner FROM public.who), 1, 0)");
   ASSERT_TRUE(upgrade.began());
   auto renewed = std::async(std::launch::async, [&] {
     return server.query("SELECT holdfast.renew('m', (SELECT owner FROM public.who), 60000000)");

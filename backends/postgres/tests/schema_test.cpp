@@ -70,7 +70,7 @@ TEST(postgres_schema, who_may_make_no_tables_is_told_what_to_do_and_then_needs_n
   const std::string why = refusal(server.url("", "app"));
   EXPECT_NE(why.find("holdfast ddl postgresql"), std::string::npos) << why;
   EXPECT_NE(why.find("42501"), std::string::npos) << why;
-  server.query(sql::postgresql::script("holdfast", "app"));
+  server.query(sql::postgresql::script({.schema = "holdfast"}, "app"));
   client c = connect(server.url("", "app"));
   mutex m(c, "m");
   lease held = m.acquire();
@@ -89,10 +89,10 @@ TEST(postgres_schema, who_may_make_no_tables_is_told_what_to_do_and_then_needs_n
 
 TEST(postgres_schema, the_ddl_may_be_run_again_and_in_another_schema) {
   const postgres_server server;
-  server.query(sql::postgresql::script("holdfast", ""));
-  server.query(sql::postgresql::script("holdfast", ""));
-  server.query(sql::postgresql::script("My \"locks", ""));
-  server.query(sql::postgresql::script("x$holdfast$; SELECT 1/0; --", ""));
+  server.query(sql::postgresql::script({.schema = "holdfast"}, ""));
+  server.query(sql::postgresql::script({.schema = "holdfast"}, ""));
+  server.query(sql::postgresql::script({.schema = "My \"locks"}, ""));
+  server.query(sql::postgresql::script({.schema = "x$holdfast$; SELECT 1/0; --"}, ""));
   EXPECT_TRUE(mutex(connect(server.url("?schema=x%24holdfast%24%3B%20SELECT%201%2F0%3B%20--")), "m").try_acquire());
   mutex one(connect(server.url()), "m");
   mutex two(connect(server.url("?schema=My%20%22locks")), "m");

@@ -43,7 +43,7 @@ TEST(postgres_settings, everything_of_a_url_reaches_libpq) {
   EXPECT_EQ(parameter(*all, "sslmode"), "verify-full");
   EXPECT_EQ(parameter(*all, "application_name"), "x");
   EXPECT_EQ(parameter(*all, "schema"), "(none)") << "that is ours";
-  EXPECT_EQ(all->schema, "locks");
+  EXPECT_EQ(all->tables.schema, "locks");
   EXPECT_EQ(parameter(*all, "target_session_attrs"), "read-write") << "of several the one that can be written to";
   EXPECT_EQ(all->shown(), "h1:5433,h2/shop");
 }
@@ -66,7 +66,7 @@ TEST(postgres_settings, what_is_left_out_is_left_to_libpq) {
   ASSERT_TRUE(all) << all.error().detail;
   EXPECT_EQ(parameter(*all, "host"), "(none)");
   EXPECT_EQ(parameter(*all, "service"), "locks");
-  EXPECT_EQ(all->schema, "holdfast");
+  EXPECT_EQ(all->tables.schema, "holdfast");
   EXPECT_EQ(all->parameters.size(), 1u);
 }
 
@@ -75,13 +75,34 @@ TEST(postgres_settings, a_wrong_part_is_named) {
   EXPECT_NE(refusal("postgresql://h/db?scheme=best", errc::invalid_argument).find("'best'"), std::string::npos);
   EXPECT_NE(refusal("postgresql://h/db?scheme=session", errc::unsupported).find("session"), std::string::npos);
   EXPECT_NE(refusal("postgresql://h/db?scheme=row", errc::unsupported).find("row"), std::string::npos);
-  EXPECT_NE(refusal("postgresql://h/db?layout=shedlock", errc::unsupported).find("shedlock"), std::string::npos);
   EXPECT_NE(refusal("postgresql://h/db?layout=x", errc::invalid_argument).find("'x'"), std::string::npos);
   EXPECT_NE(refusal("postgresql://h/db?schema=pg_mine", errc::invalid_argument).find("pg_"), std::string::npos);
   EXPECT_NE(refusal("postgresql://h/db?dbname=other", errc::invalid_argument).find("dbname"), std::string::npos);
   EXPECT_NE(refusal("postgresql://h/db?replication=1", errc::invalid_argument).find("replication"), std::string::npos);
   const std::string longest(64, 's');
   EXPECT_NE(refusal("postgresql://h/db?schema=" + longest, errc::invalid_argument).find("63"), std::string::npos);
+}
+
+TEST(postgres_settings, shedlocks_table_is_named_and_what_is_ours_after_it) {
+  const auto usual = read("postgresql://h/db?layout=shedlock");
+  ASSERT_TRUE(usual) << usual.error().detail;
+  EXPECT_EQ(usual->tables.shown_table(), "public.shedlock");
+  EXPECT_EQ(usual->tables.prefix, "shedlock_holdfast_");
+  EXPECT_EQ(usual->at_least, std::chrono::seconds(0));
+  const auto other = read("postgresql://h/db?layout=shedlock&table=Jobs.ShedLock&at-least=1500ms");
+  ASSERT_TRUE(other) << other.error().detail;
+  EXPECT_EQ(other->tables.shown_table(), "jobs.shedlock") << "as names that are not quoted";
+  EXPECT_EQ(other->at_least, std::chrono::milliseconds(1500));
+  const std::string shared = "postgresql://h/db?layout=shedlock&";
+  EXPECT_NE(refusal(shared + "schema=mine", errc::invalid_argument).find("table="), std::string::npos);
+  EXPECT_NE(refusal(shared + "table=a-b", errc::invalid_argument).find("'a-b'"), std::string::npos);
+  EXPECT_NE(refusal(shared + "table=a.b.c", errc::invalid_argument).find("'a.b.c'"), std::string::npos);
+  EXPECT_NE(refusal(shared + "table=" + std::string(41, 't'), errc::invalid_argument).find("40"), std::string::npos);
+  EXPECT_NE(refusal(shared + "at-least=-5s", errc::invalid_argument).find("'-5s'"), std::string::npos);
+  EXPECT_NE(refusal(shared + "at-least=25h", errc::invalid_argument).find("24h"), std::string::npos);
+  EXPECT_NE(refusal("postgresql://h/db?table=t", errc::invalid_argument).find("layout=shedlock"), std::string::npos);
+  EXPECT_NE(refusal("postgresql://h/db?at-least=5s", errc::invalid_argument).find("layout=shedlock"),
+            std::string::npos);
 }
 
 TEST(postgres_settings, the_password_may_be_in_a_file_and_is_never_shown) {

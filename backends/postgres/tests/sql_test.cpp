@@ -35,7 +35,7 @@ TEST(sql_words, are_replaced_from_the_inside) {
 }
 
 TEST(sql_description, every_routine_and_table_can_be_spelled) {
-  const auto all = postgresql::statements("holdfast");
+  const auto all = postgresql::statements({.schema = "holdfast"});
   EXPECT_GE(all.size(), tables().size() + routines().size());
   for (const auto& one : all) {
     EXPECT_EQ(one.find('{'), std::string::npos) << one;
@@ -45,7 +45,7 @@ TEST(sql_description, every_routine_and_table_can_be_spelled) {
 
 TEST(sql_description, the_schema_is_an_identifier_whatever_it_is_called) {
   EXPECT_EQ(postgresql::quoted("a\"b"), "\"a\"\"b\"");
-  for (const auto& one : postgresql::statements("My Locks"))
+  for (const auto& one : postgresql::statements({.schema = "My Locks"}))
     EXPECT_EQ(one.find("My Locks."), std::string::npos) << "without its quotes: " << one;
 }
 

@@ -14,6 +14,9 @@ enum class type : std::uint8_t {
   id,      ///< 16 bytes.
   bytes,   ///< Any bytes.
   text,    ///< Up to 1000 characters.
+  job,     ///< Up to 64 characters: a name in ShedLock's table.
+  moment,  ///< A time of UTC without a zone, to the millisecond at least.
+  locker,  ///< Up to 255 characters.
 };
 
 /// How one database spells what the others spell differently. The tables and routines are written once, with these
@@ -38,12 +41,22 @@ enum class type : std::uint8_t {
 ///     {forget T};             deletes rows whose time `ends` is over: not all at once, for the row of the name is
 ///     locked {use F}                 the fragment F {storage T}, {index T}  what stands behind the columns of table T,
 ///     and behind its keys
+///
+/// and, of ShedLock's table, {t shedlock}:
+///
+///     {key x}                 the name x, which is bytes, as its key
+///     {bytes x}               a text of it as bytes
+///     {micros x}              a time of it in microseconds
+///     {time x}                and back
+///     {host x}                the host of a holder
+///     {tab}                   a text that is a tab
+///     {at least}              for how long the client that asks keeps a lock at least
 class dialect {
  public:
   virtual ~dialect() = default;
 
   virtual std::string spell(type t) const = 0;
-  virtual std::string table(std::string_view name) const = 0;
+  virtual std::string table(std::string_view name) const = 0;  ///< `shedlock` is ShedLock's.
   /// What stands for {word rest}. Empty words are no words: std::logic_error for one it does not know.
   virtual std::string replace(std::string_view word, std::string_view rest) const = 0;
 };

@@ -29,7 +29,8 @@ constexpr std::string_view open = R"sql(
     END IF;
   {end loop};)sql";
 
-// Ends the grants whose time is over.
+// Ends the grants whose time is over. The shares are counted whenever there are any: what is believed of them must not
+// outlive them, whatever became of who ended them before.
 constexpr std::string_view bury = R"sql(
   {set} v_now = {now};
   {set} v_dirty = 0;
@@ -39,9 +40,9 @@ constexpr std::string_view bury = R"sql(
   END IF;
   IF v_shares <> 0 THEN
     DELETE FROM {t holds} WHERE name = p_name AND expires <= v_now;
-    {changed v_n};
-    IF v_n <> 0 THEN
-      {set} v_shares = coalesce((SELECT sum(permits) FROM {t holds} WHERE name = p_name), 0);
+    SELECT coalesce(sum(permits), 0) INTO v_n FROM {t holds} WHERE name = p_name;
+    IF v_n <> v_shares THEN
+      {set} v_shares = v_n;
       {set} v_dirty = 1;
     END IF;
   END IF;)sql";
@@ -51,6 +52,7 @@ constexpr std::string_view bury = R"sql(
 constexpr std::string_view too_late = R"sql(
   IF p_last <> 0 AND v_now > p_last THEN
     {set} o_what = 4;
+    {use save}
     {end};
   END IF;)sql";
 
@@ -215,7 +217,7 @@ constexpr std::string_view own_ticket = R"sql(
           WHERE name = p_name AND ticket = v_ticket;
       END IF;
       IF v_ticket IS NOT NULL AND v_ticket < v_end THEN
-        {set} v_ahead = (SELECT count(*) FROM {t queue} WHERE name = p_name AND ticket < v_ticket);
+        SELECT count(*) INTO v_ahead FROM {t queue} WHERE name = p_name AND ticket < v_ticket;
       ELSEIF v_ticket IS NOT NULL THEN
         {set} v_ahead = v_ahead - 1;
       END IF;
@@ -238,7 +240,7 @@ constexpr std::string_view busy = R"sql(
     IF v_owner IS NOT NULL THEN
       {set} o_left = v_expires - v_now;
     ELSEIF v_shares <> 0 THEN
-      {set} o_left = (SELECT min(expires) FROM {t holds} WHERE name = p_name) - v_now;
+      SELECT min(expires) - v_now INTO o_left FROM {t holds} WHERE name = p_name;
     END IF;
     IF v_ticket IS NOT NULL THEN
       {set} o_tokens = v_ahead;
@@ -250,6 +252,50 @@ constexpr std::string_view sweep = R"sql(
   IF mod(v_now, 64) = 0 THEN
     {forget done};
   END IF;)sql";
+
+// ShedLock's row of the name, locked behind ours. It alone says whether the lock is free. No row: v_expires is NULL.
+constexpr std::string_view shed_row = R"sql(
+  {set} v_expires = NULL;
+  SELECT {micros lock_until}, {micros locked_at}, locked_by INTO v_expires, v_since, v_by
+    FROM {t shedlock} WHERE name = {key p_name} FOR UPDATE;)sql";
+
+// The same, and makes a row that is free if there is none: two who insert at once then meet in it.
+constexpr std::string_view shed_open = R"sql(
+  {set} v_expires = NULL;
+  {loop v_expires IS NULL}
+    {use shed_row}
+    IF v_expires IS NULL THEN
+      {set} v_now = {now};
+      {insert new} INTO {t shedlock}(name, lock_until, locked_at, locked_by)
+        VALUES({key p_name}, {time v_now - mod(v_now, 1000)}, {time v_now - mod(v_now, 1000)},
+          concat({host p_holder}, '-', lower({hex p_owner}))) {or leave name};
+    END IF;
+  {end loop};)sql";
+
+// Who has it: one of ours, nobody, or somebody else, whose id is empty. A claim of ours is known by the end of
+// locked_by, which no other has.
+constexpr std::string_view shed_bury = R"sql(
+  {set} v_now = {now};
+  {set} v_dirty = 0;
+  {set} v_first = NULL;
+  IF v_expires IS NULL OR v_expires <= v_now THEN
+    IF v_owner IS NOT NULL THEN
+      {set} v_owner = NULL;
+      {set} v_dirty = 1;
+    END IF;
+  ELSEIF v_owner IS NULL OR right(v_by, 32) <> lower({hex v_owner}) THEN
+    {set} v_owner = '';
+  END IF;)sql";
+
+// Whoever was let in stands in ShedLock's row too. Its column may have no more than milliseconds: the end is rounded
+// up, as whoever holds it counts on all of its time; the beginning down.
+constexpr std::string_view shed_save = R"sql(
+  IF v_first IS NOT NULL THEN
+    UPDATE {t shedlock} SET lock_until = {time v_expires + 999 - mod(v_expires + 999, 1000)},
+      locked_at = {time v_since - mod(v_since, 1000)}, locked_by = concat({host v_holder}, '-', lower({hex v_owner}))
+      WHERE name = {key p_name};
+  END IF;
+  {use save})sql";
 
 constexpr std::array all{
     std::pair<std::string_view, std::string_view>{"lock_row", lock_row},
@@ -268,6 +314,10 @@ constexpr std::array all{
     std::pair<std::string_view, std::string_view>{"join", join},
     std::pair<std::string_view, std::string_view>{"busy", busy},
     std::pair<std::string_view, std::string_view>{"sweep", sweep},
+    std::pair<std::string_view, std::string_view>{"shed_row", shed_row},
+    std::pair<std::string_view, std::string_view>{"shed_open", shed_open},
+    std::pair<std::string_view, std::string_view>{"shed_bury", shed_bury},
+    std::pair<std::string_view, std::string_view>{"shed_save", shed_save},
 };
 
 }  // namespace

@@ -62,6 +62,11 @@ std::string bytes_of_hex(std::string_view hex) {
 
 constexpr std::int64_t too_late = 4;  // of an entry: see backends/sql
 
+/// In characters of UTF-8.
+std::size_t length(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
 bool is_number(spi::kind k) { return k == spi::kind::semaphore || k == spi::kind::latch; }
 
 }  // namespace
@@ -77,9 +82,10 @@ failure other_kind(const std::string& name, spi::kind wanted, std::int64_t prese
 
 failure not_ours() { return {errc::lost, "the store does not know this lease any more"}; }
 
-lease_backend::lease_backend(spi::runtime& engine, statements say)
+lease_backend::lease_backend(spi::runtime& engine, statements say, const layout& which)
     : engine_(engine),
       say_(std::move(say)),
+      shares_(which.shares()),
       holder_(describe(engine.who())),
       observers_(std::make_shared<observers>(engine)) {}
 
@@ -96,6 +102,11 @@ std::int64_t lease_backend::memory() const {
   return microseconds(std::max<std::chrono::nanoseconds>(10 * engine_.options().request_timeout, 60s));
 }
 
+/// When the link gives up on what is sent now, on the database's clock: it is not to be done after that.
+std::int64_t lease_backend::last_moment(spi::time_point sent) const {
+  return clock_.at(sent + engine_.options().request_timeout);
+}
+
 arguments lease_backend::entry_arguments(const spi::entry_request& request, line how, spi::time_point sent) const {
   const spi::claim& c = request.claim;
   arguments all;
@@ -103,8 +114,7 @@ arguments lease_backend::entry_arguments(const spi::entry_request& request, line
   all.add(static_cast<std::int64_t>(c.access)).add(c.permits).add(c.limit);
   all.add(std::max<std::uint32_t>(1, request.tokens)).add(microseconds(c.ttl)).add(how == line::joins ? 1 : 0);
   all.add(place_lasts.count()).add(ears().number()).add_bytes(holder_).add(memory());
-  // Then the link gives up on it, and what it did is undone: it is not to do it after that.
-  all.add(clock_.at(sent + engine_.options().request_timeout, sent));
+  all.add(last_moment(sent));
   return all;
 }
 
@@ -113,6 +123,11 @@ void lease_backend::enter(const spi::entry_request& request, spi::completion<spi
   if (c.kind == spi::kind::permits && c.permits > c.limit) {
     return done(failure{errc::invalid_argument, "'" + c.name + "': " + std::to_string(c.permits) +
                                                     " permits asked for where there are " + std::to_string(c.limit)});
+  }
+  if (shares_ && length(c.name) > longest_job) {
+    return done(failure{errc::invalid_argument, "'" + c.name + "' has " + std::to_string(length(c.name)) +
+                                                    " characters; ShedLock's table takes names of up to " +
+                                                    std::to_string(longest_job)});
   }
   if (const auto why = tickets_.refusal(c.id)) {
     tickets_.close(c.id);
@@ -161,7 +176,7 @@ void lease_backend::on_entered(spi::entry_request request, line how, const resul
   }
   if (const auto answer = said->record(); answer.size() == 5 && answer[0] == too_late) {
     // But it is not: the database's clock has jumped, or this is another server. By the new time, then.
-    clock_.note(answer[4], sent);
+    clock_.note(answer[4], sent, engine_.now());
     request.caller = spi::caller::must_not_block;
     return enter_now(request, how, std::move(done));
   }
@@ -179,14 +194,14 @@ result<spi::entry_result> lease_backend::settle(const spi::claim& c, const rows&
   const auto [what, token, tokens, left, now] = std::array{answer[0], answer[1], answer[2], answer[3], answer[4]};
   switch (what) {
     case 1: {
-      clock_.note(now, sent);
+      clock_.note(now, sent, engine_.now());
       if (is_number(c.kind)) return spi::entry_result(spi::granted{});
       const auto lasts = std::chrono::microseconds(std::clamp<std::int64_t>(left, 0, microseconds(c.ttl)));
       return spi::entry_result(spi::granted{fencing_token(static_cast<std::uint64_t>(token)),
                                             static_cast<std::uint32_t>(tokens), sent + lasts});
     }
     case 0:
-      clock_.note(now, sent);
+      clock_.note(now, sent, engine_.now());
       return spi::entry_result(busy_until(left, tokens));
     case 2:
       return other_kind(c.name, c.kind, token);
@@ -230,9 +245,10 @@ void lease_backend::on_grant(std::string_view letter) {
   // Permits of a semaphore and an open latch have no end.
   spi::wake why = spi::granted{};
   if (ttl != 0) {
-    grant.expires = clock_.when(since, engine_.now()) + std::chrono::microseconds(ttl);
-    // Old news: what there is now is for a look to find.
-    why = grant.expires <= engine_.now() ? spi::wake(spi::look_again{}) : spi::wake(grant);
+    // Old news, or nobody knows how old: what there is now is for a look to find.
+    const auto when = clock_.when(since, engine_.now());
+    if (when) grant.expires = *when + std::chrono::microseconds(ttl);
+    why = when && grant.expires > engine_.now() ? spi::wake(grant) : spi::wake(spi::look_again{});
   }
   if (tickets_.wake(id, why)) return;
   // Whom it is for gave up, and could not say so to the database: nobody else would give it back.
@@ -240,7 +256,15 @@ void lease_backend::on_grant(std::string_view letter) {
   unwanted.id = id;
   unwanted.name = bytes_of_hex(letter);
   unwanted.kind = ttl == 0 ? spi::kind::semaphore : spi::kind::mutex;
-  leave(unwanted, spi::caller::must_not_block, [](const result<bool>&) {});
+  give_back(unwanted);
+}
+
+/// Until the database has heard of it: permits of a semaphore do not end by themselves.
+void lease_backend::give_back(const spi::claim& unwanted) {
+  leave(unwanted, spi::caller::must_not_block, [this, unwanted](const result<bool>& done) {
+    if (done || done.error().code != errc::unavailable) return;
+    engine_.at(engine_.now() + 1s, [this, unwanted] { give_back(unwanted); });
+  });
 }
 
 void lease_backend::leave(const spi::claim& ours, spi::caller from, spi::completion<bool> done) {

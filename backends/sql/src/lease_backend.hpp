@@ -1,5 +1,6 @@
 #pragma once
 
+#include "layout.hpp"
 #include "observers.hpp"
 #include "server_clock.hpp"
 #include "tickets.hpp"
@@ -14,7 +15,7 @@
 
 namespace holdfast::sql {
 
-/// A database with the tables and routines of tables() and routines(): every operation is one call of a routine there.
+/// A database with the tables and routines of a layout: every operation is one call of a routine there.
 /// A dialect's own backend says how to get there.
 ///
 /// Thread safety: safe.
@@ -30,9 +31,12 @@ class lease_backend : public spi::backend {
                                          .fifo = true,
                                          .raise_token = true};
 
-  lease_backend(spi::runtime& engine, statements say);
+  /// What ShedLock's table can do.
+  static constexpr spi::capabilities can_share{.mutex = true};
 
-  spi::capabilities supports() const noexcept override { return can; }
+  lease_backend(spi::runtime& engine, statements say, const layout& which);
+
+  spi::capabilities supports() const noexcept override { return shares_ ? can_share : can; }
 
   void enter(const spi::entry_request& request, spi::completion<spi::entry_result> done) override;
   void watch(const spi::claim& queued, spi::completion<spi::wake> done) override;
@@ -67,6 +71,8 @@ class lease_backend : public spi::backend {
 
   void on_message(std::string_view payload);
   void on_gap() { tickets_.wake_all(); }
+  /// The first request is to have its last moment too.
+  void hear_clock(std::int64_t micros, spi::time_point sent) { clock_.note(micros, sent, engine_.now()); }
 
   spi::runtime& engine_;
 
@@ -86,9 +92,14 @@ class lease_backend : public spi::backend {
   spi::busy busy_until(std::int64_t left, std::int64_t ahead) const;
   void renew_some(const std::shared_ptr<renewal>& all, std::vector<std::size_t> which, spi::caller from);
   std::int64_t memory() const;  // for how long an answer is remembered
+  std::int64_t last_moment(spi::time_point sent) const;
+  void convert_by(std::int64_t last, const spi::claim& held, spi::access to, spi::caller from,
+                  spi::completion<bool> done);
   void on_grant(std::string_view letter);
+  void give_back(const spi::claim& unwanted);
 
   const statements say_;
+  const bool shares_;  // ShedLock's table
   const std::string holder_;
   std::atomic<std::size_t> last_link_{0};
   const std::shared_ptr<observers> observers_;

@@ -35,6 +35,7 @@ participant participant_of(const rows& all, int row, spi::kind of) {
   who.shared = of == spi::kind::shared_mutex && all.integer(row, access) == 2;
   who.permits = static_cast<std::uint32_t>(all.integer(row, permits));
   describe(all.text(row, holder), who);
+  if (all.text(row, owner).empty()) who.owner = who.host;  // none of ours: all there is to know of him
   return who;
 }
 

@@ -31,8 +31,9 @@ const std::string_view enter = R"sql(
   END IF;
   -- Somebody has it alone, and nobody is to be put in line: there is nothing to change, and nothing to wait for.
   IF p_queue = 0 AND p_access = 1 THEN
-    {set} o_left = (SELECT expires - v_now FROM {t locks}
-      WHERE name = p_name AND kind = p_kind AND owner <> p_owner AND expires > v_now);
+    {set} o_left = NULL;
+    SELECT expires - v_now INTO o_left FROM {t locks}
+      WHERE name = p_name AND kind = p_kind AND owner <> p_owner AND expires > v_now;
     IF o_left IS NOT NULL THEN
       {end};
     END IF;
@@ -123,7 +124,8 @@ const std::string_view leave = R"sql(
     {set} v_owner = NULL;
     {set} v_n = 1;
   ELSEIF v_shares <> 0 THEN
-    {set} v_before = (SELECT permits FROM {t holds} WHERE name = p_name AND owner = p_owner);
+    {set} v_before = NULL;
+    SELECT permits INTO v_before FROM {t holds} WHERE name = p_name AND owner = p_owner;
     IF v_before IS NOT NULL THEN
       DELETE FROM {t holds} WHERE name = p_name AND owner = p_owner;
       {set} v_shares = v_shares - v_before;
@@ -168,7 +170,8 @@ const std::string_view renew = R"sql(
 )sql";
 
 // From reader to writer, if nobody else is there or waits: whoever is in line waits for this very reader to go. From
-// writer to reader always, and other readers come in too.
+// writer to reader always, and other readers come in too. One that comes later than p_last was given up, and may have
+// been sent again since: what it asks for may have been changed back.
 const std::string_view convert = R"sql(
   {queue up p_name};
   {set} o_done = -1;
@@ -177,10 +180,15 @@ const std::string_view convert = R"sql(
     {end};
   END IF;
   {use bury}
+  IF p_last <> 0 AND v_now > p_last THEN
+    {set} o_done = -2;
+    {use save}
+    {end};
+  END IF;
   {set} v_self = '';
   {set} v_first = NULL;
   IF v_shares <> 0 THEN
-    {set} v_first = (SELECT token FROM {t holds} WHERE name = p_name AND owner = p_owner);
+    SELECT token INTO v_first FROM {t holds} WHERE name = p_name AND owner = p_owner;
   END IF;
   IF p_access = 2 AND v_owner = p_owner THEN
     INSERT INTO {t holds}(name, owner, token, tokens, permits, expires, since, client, holder)
@@ -218,7 +226,7 @@ const std::string_view raise_token = R"sql(
   {use bury}
   {set} v_n = 0;
   IF v_shares <> 0 THEN
-    {set} v_n = (SELECT count(*) FROM {t holds} WHERE name = p_name AND owner = p_owner);
+    SELECT count(*) INTO v_n FROM {t holds} WHERE name = p_name AND owner = p_owner;
   END IF;
   IF v_owner = p_owner OR v_n = 1 THEN
     {set} o_done = 1;

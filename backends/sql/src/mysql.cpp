@@ -14,7 +14,7 @@ namespace {
 
 class sql_psm final : public dialect {
  public:
-  explicit sql_psm(std::string_view prefix) : prefix_(prefix) {}
+  explicit sql_psm(const layout& which) : layout_(which) {}
 
   std::string spell(type t) const override {
     switch (t) {
@@ -30,16 +30,21 @@ class sql_psm final : public dialect {
         return "longblob";
       case type::text:
         return "varchar(1000)";
+      case type::job:
+        return "varchar(64) CHARACTER SET utf8mb4 COLLATE " + std::string(usual_collation);
+      case type::moment:
+        return "datetime(3)";
+      case type::locker:
+        return "varchar(255)";
     }
     throw std::logic_error("no such type");
   }
 
-  std::string table(std::string_view name) const override { return quoted(prefix_ + std::string(name)); }
+  std::string table(std::string_view name) const override { return mysql::table(layout_, name); }
 
   std::string replace(std::string_view word, std::string_view rest) const override {
     const std::string more(rest);
-    // Never now(): that may be when the statement started. Sessions of ours are in UTC.
-    if (word == "now") return "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)";
+    if (word == "now") return now();
     if (word == "set") return "SET";
     if (word == "loop") return "WHILE " + more + " DO";
     if (word == "end") return more.empty() ? "LEAVE work" : "END WHILE";
@@ -62,7 +67,7 @@ class sql_psm final : public dialect {
     if (word == "until") return "p_until";
     if (word == "storage") return " ENGINE=InnoDB ROW_FORMAT=DYNAMIC";
     if (word == "index") return rest == "done" ? ",\n  INDEX done_ends(ends)" : "";
-    throw std::logic_error("MySQL has no word for " + std::string(word));
+    return replace_shared(word, more);
   }
 
   /// The number of the connection that listens as `client`.
@@ -71,6 +76,33 @@ class sql_psm final : public dialect {
   }
 
  private:
+  /// Never now(): that may be when the statement started. Sessions of ours are in UTC. Beside ShedLock's table they are
+  /// not: there it is when this very step of the procedure started.
+  std::string now() const {
+    if (layout_.shares()) return micros("UTC_TIMESTAMP(6)");
+    return "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)";
+  }
+
+  static std::string micros(const std::string& time) {
+    return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', " + time + ")";
+  }
+
+  /// What is of ShedLock's table. Its key is compared as the column is: in another collation no index would be used,
+  /// and what is inserted would be found to be there but not found.
+  std::string replace_shared(std::string_view word, const std::string& more) const {
+    const std::string charset = layout_.collation.substr(0, layout_.collation.find('_'));
+    if (word == "key")
+      return "(CONVERT(CONVERT(" + more + " USING utf8mb4) USING " + charset + ") COLLATE " + layout_.collation + ")";
+    if (word == "bytes") return "CAST(CONVERT(" + more + " USING utf8mb4) AS BINARY)";
+    if (word == "micros") return micros(more);
+    if (word == "time") return "(TIMESTAMP('1970-01-01') + INTERVAL (" + more + ") MICROSECOND)";
+    if (word == "host")
+      return "LEFT(CONVERT(SUBSTRING_INDEX(SUBSTRING_INDEX(" + more + ", CHAR(9), 2), CHAR(9), -1) USING ascii), 200)";
+    if (word == "tab") return "CHAR(9)";
+    if (word == "at") return "COALESCE(" + std::string(at_least) + ", 0)";
+    throw std::logic_error("MySQL has no word for " + std::string(word));
+  }
+
   static std::string unchanged(const std::string& leave_key) {
     const std::string key = leave_key.substr(leave_key.rfind(' ') + 1);
     return "ON DUPLICATE KEY UPDATE " + key + " = " + key;
@@ -85,7 +117,7 @@ class sql_psm final : public dialect {
            ", v_told) = 0 THEN SET v_told = CONCAT(" + who + ", ',', v_told); END IF; END IF";
   }
 
-  const std::string prefix_;
+  const layout& layout_;
 };
 
 /// Of a routine or fragment of one.
@@ -153,8 +185,8 @@ std::string create(const shape& r, const sql_psm& in) {
 }
 
 // MySQL has no arrays: the claims come one behind the other.
-shape renewal_of_all(const sql_psm& in) {
-  const routine& one = routine_called("renew");
+shape renewal_of_all(const layout& which, const sql_psm& in) {
+  const routine& one = routine_called("renew", which);
   std::string body = R"sql(
   SET o_all = '';
   SET v_at = 1;
@@ -174,10 +206,10 @@ shape renewal_of_all(const sql_psm& in) {
   return {renew_all, {{"p_claims", type::bytes}}, {{"o_all", type::text}}, keeps, std::move(body)};
 }
 
-std::vector<shape> shapes(const sql_psm& in) {
+std::vector<shape> shapes(const layout& which, const sql_psm& in) {
   std::vector<shape> all;
-  for (const routine& r : routines()) all.push_back({r.name, r.takes, r.gives, {}, render(r.body, in)});
-  all.push_back(renewal_of_all(in));
+  for (const routine& r : routines_of(which)) all.push_back({r.name, r.takes, r.gives, {}, render(r.body, in)});
+  all.push_back(renewal_of_all(which, in));
   return all;
 }
 
@@ -201,16 +233,26 @@ bool is_prefix(std::string_view text) {
          });
 }
 
-std::vector<std::string> statements(std::string_view prefix) {
-  const sql_psm in(prefix);
+std::string table(const layout& which, std::string_view name) {
+  const std::string place = which.schema.empty() ? "" : quoted(which.schema) + ".";
+  return place + quoted(name == "shedlock" ? which.shedlock : which.prefix + std::string(name));
+}
+
+std::string version_key(const layout& which) {
+  return which.collation.empty() ? "version" : "version for " + which.collation;
+}
+
+std::vector<std::string> statements(const layout& which) {
+  const sql_psm in(which);
   std::vector<std::string> all;
-  for (const table& t : tables()) all.push_back(sql::create(t, in));
+  if (which.shares()) all.push_back(sql::create(shedlock_table(), in));
+  for (const sql::table& t : tables_of(which)) all.push_back(sql::create(t, in));
   all.push_back("CREATE TABLE IF NOT EXISTS " + in.table(mail) +
                 "(\n  seq bigint unsigned NOT NULL AUTO_INCREMENT,\n  client bigint NOT NULL,\n"
                 "  letter varbinary(1200) NOT NULL,\n  written bigint NOT NULL,\n  PRIMARY KEY(seq),\n"
                 "  INDEX mail_client(client)\n)" +
                 in.replace("storage", mail));
-  for (const shape& r : shapes(in)) {
+  for (const shape& r : shapes(which, in)) {
     all.push_back("DROP PROCEDURE IF EXISTS " + in.table(r.name));
     all.push_back(create(r, in));
   }
@@ -218,36 +260,40 @@ std::vector<std::string> statements(std::string_view prefix) {
   all.push_back("CREATE PROCEDURE " + in.table(inspect) +
                 "(IN p_from varbinary(513), IN p_until varbinary(513))\n"
                 "  READS SQL DATA SQL SECURITY INVOKER" +
-                render(text::inspection, in));
+                render(which.shares() ? text::shed_inspection : text::inspection, in));
   // By which clients know that two ways lead to the same tables: servers have no such number that all can ask for.
   all.push_back("INSERT INTO " + in.table("meta") +
                 "(what, number) VALUES('identity', CAST(CONV(SUBSTRING(SHA2(CONCAT(UUID(), RAND()), 256), 1, 15), 16, "
                 "10) AS SIGNED)) ON DUPLICATE KEY UPDATE what = what");
   const std::string version = std::to_string(schema_version);
-  all.push_back("INSERT INTO " + in.table("meta") + "(what, number) VALUES('version', " + version +
-                ") ON DUPLICATE KEY UPDATE number = " + version);
+  // The routines are of one collation: those of another are no more.
+  if (which.shares()) all.push_back("DELETE FROM " + in.table("meta") + " WHERE what LIKE 'version%'");
+  all.push_back("INSERT INTO " + in.table("meta") + "(what, number) VALUES(" + literal(version_key(which)) + ", " +
+                version + ") ON DUPLICATE KEY UPDATE number = " + version);
   return all;
 }
 
-std::vector<std::string> grants(std::string_view prefix, std::string_view account) {
-  const sql_psm in(prefix);
+std::vector<std::string> grants(const layout& which, std::string_view account) {
+  const sql_psm in(which);
   const auto at = account.rfind('@');
   const std::string to =
       " TO " + literal(account.substr(0, at)) + "@" + (at == account.npos ? "'%'" : literal(account.substr(at + 1)));
   std::vector<std::string> all;
-  for (const table& t : tables()) all.push_back("GRANT SELECT, INSERT, UPDATE, DELETE ON " + in.table(t.name) + to);
+  if (which.shares()) all.push_back("GRANT SELECT, INSERT, UPDATE ON " + in.table("shedlock") + to);
+  for (const sql::table& t : tables_of(which))
+    all.push_back("GRANT SELECT, INSERT, UPDATE, DELETE ON " + in.table(t.name) + to);
   all.push_back("GRANT SELECT, INSERT, UPDATE, DELETE ON " + in.table(mail) + to);
-  for (const shape& r : shapes(in)) all.push_back("GRANT EXECUTE ON PROCEDURE " + in.table(r.name) + to);
+  for (const shape& r : shapes(which, in)) all.push_back("GRANT EXECUTE ON PROCEDURE " + in.table(r.name) + to);
   all.push_back("GRANT EXECUTE ON PROCEDURE " + in.table(inspect) + to);
   return all;
 }
 
-std::string script(std::string_view prefix, std::string_view account) {
+std::string script(const layout& which, std::string_view account) {
   const std::string lock = literal(making_lock);
   std::string text = "SET sql_mode = " + literal(sql_mode) + ";\nDELIMITER //\nDO GET_LOCK(" + lock + ", 60)//\n\n";
-  for (const auto& one : statements(prefix)) text += one + "//\n\n";
+  for (const auto& one : statements(which)) text += one + "//\n\n";
   if (!account.empty())
-    for (const auto& one : grants(prefix, account)) text += one + "//\n";
+    for (const auto& one : grants(which, account)) text += one + "//\n";
   return text + "DO RELEASE_LOCK(" + lock + ")//\nDELIMITER ;\n";
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "layout.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,14 +26,26 @@ constexpr std::string_view sql_mode = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
 /// Before the number of a client that listens: the lock (GET_LOCK) that it holds meanwhile.
 constexpr std::string_view ear_lock = "holdfast_";
 
+/// The variable of a session that says for how long a lock is kept at least, in microseconds; of ShedLock's table.
+constexpr std::string_view at_least = "@holdfast_at_least";
+
+/// Of the names in ShedLock's table, where it is made by us.
+constexpr std::string_view usual_collation = "utf8mb4_bin";
+
+/// A table or routine; `shedlock`: ShedLock's.
+std::string table(const layout& which, std::string_view name);
+
+/// Under what the table `meta` has the version.
+std::string version_key(const layout& which);
+
 /// What makes the tables and routines, or brings them up to date: statements without semicolons, in order.
-std::vector<std::string> statements(std::string_view prefix);
+std::vector<std::string> statements(const layout& which);
 
 /// What lets `account` (user, or user@host) use them without any right to make or change tables.
-std::vector<std::string> grants(std::string_view prefix, std::string_view account);
+std::vector<std::string> grants(const layout& which, std::string_view account);
 
 /// All of it as a script for the command `mysql` or `mariadb`. An empty account: nobody is granted anything.
-std::string script(std::string_view prefix, std::string_view account);
+std::string script(const layout& which, std::string_view account);
 
 /// The routine that is beside those of routines(): its one argument has 16 bytes of owner, 8 of ttl and 2 of length,
 /// the highest first, and then the name, for each claim; its answer a digit for each.

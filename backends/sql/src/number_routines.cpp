@@ -13,7 +13,7 @@ const std::string_view enter_number = R"sql(
   {set} v_self = p_owner;
   {set} v_ticket = NULL;
   IF p_kind = 4 THEN
-    {set} v_n = (SELECT count(*) FROM {t done} WHERE id = p_owner);
+    SELECT count(*) INTO v_n FROM {t done} WHERE id = p_owner;
     IF v_n = 1 THEN
       {set} o_what = 1;
       {end};
@@ -65,7 +65,8 @@ const std::string_view leave_number = R"sql(
     {changed o_done};
   END IF;
   IF o_done = 0 AND v_kind = 4 THEN
-    {set} v_before = (SELECT taken FROM {t done} WHERE id = p_owner);
+    {set} v_before = NULL;
+    SELECT taken INTO v_before FROM {t done} WHERE id = p_owner;
     IF v_before > 0 THEN
       UPDATE {t done} SET taken = 0 WHERE id = p_owner;
       {set} v_value = coalesce(v_value, 0) + v_before;
@@ -84,7 +85,6 @@ const std::string_view leave_number = R"sql(
 // One step on the number of a semaphore or latch: 0 get, 1 set if unset, 2 add, 3 subtract, 4 drain. An open latch is
 // as good as none; a semaphore that was drained before it was set stays unset.
 const std::string_view count_step = R"sql(
-  {queue up p_name};
   {set} o_done = 1;
   IF p_step = 0 THEN
     -- To look changes nothing, and waits for nobody.
@@ -96,10 +96,11 @@ const std::string_view count_step = R"sql(
       {end};
     END IF;
   END IF;
+  {queue up p_name};
   {use open}
   {use bury}
   {set} v_self = '';
-  {set} v_n = (SELECT count(*) FROM {t done} WHERE id = p_owner);
+  SELECT count(*) INTO v_n FROM {t done} WHERE id = p_owner;
   IF v_n = 1 THEN
     SELECT done, value INTO o_done, o_value FROM {t done} WHERE id = p_owner;
     {end};
@@ -156,7 +157,7 @@ const std::string_view count_step = R"sql(
 const std::string_view exchange_cell = R"sql(
   {set} v_now = {now};
   {set} o_done = 0;
-  {set} v_n = (SELECT count(*) FROM {t done} WHERE id = p_owner);
+  SELECT count(*) INTO v_n FROM {t done} WHERE id = p_owner;
   IF v_n = 1 THEN
     {set} o_done = 1;
     {end};
@@ -173,21 +174,22 @@ const std::string_view exchange_cell = R"sql(
       VALUES(p_owner, 0, 1, 0, v_now + p_memory) {or leave id};
   ELSE
     -- The same exchange, sent before, may have been under way until now: then it is the one that was in the way.
-    {set} o_done = (SELECT count(*) FROM {t done} WHERE id = p_owner);
+    SELECT count(*) INTO o_done FROM {t done} WHERE id = p_owner;
   END IF;
   {use sweep}
 )sql";
 
 // Token 0 only asks.
 const std::string_view admit_token = R"sql(
-  {set} o_newest = (SELECT newest FROM {t fences} WHERE name = p_name);
+  {set} o_newest = NULL;
+  SELECT newest INTO o_newest FROM {t fences} WHERE name = p_name;
   IF o_newest IS NULL AND p_token > 0 THEN
     {insert new} INTO {t fences}(name, newest) VALUES(p_name, p_token) {or leave name};
     {set} o_newest = 0;
   END IF;
   IF p_token > coalesce(o_newest, 0) THEN
     UPDATE {t fences} SET newest = p_token WHERE name = p_name AND newest < p_token;
-    {set} o_newest = (SELECT newest FROM {t fences} WHERE name = p_name);
+    SELECT newest INTO o_newest FROM {t fences} WHERE name = p_name;
   END IF;
   {set} o_newest = coalesce(o_newest, 0);
 )sql";

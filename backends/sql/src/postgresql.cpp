@@ -6,6 +6,7 @@
 #include "tables.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <stdexcept>
 
 namespace holdfast::sql::postgresql {
@@ -20,7 +21,7 @@ std::string doubled(std::string_view text, char quote) {
 
 class pl_pgsql final : public dialect {
  public:
-  explicit pl_pgsql(std::string_view schema) : schema_(quoted(schema)) {}
+  explicit pl_pgsql(const layout& which) : layout_(which) {}
 
   std::string spell(type t) const override {
     switch (t) {
@@ -34,11 +35,17 @@ class pl_pgsql final : public dialect {
         return "bytea";
       case type::text:
         return "text";
+      case type::job:
+        return "varchar(64)";
+      case type::moment:
+        return "timestamp";
+      case type::locker:
+        return "varchar(255)";
     }
     throw std::logic_error("no such type");
   }
 
-  std::string table(std::string_view name) const override { return schema_ + "." + std::string(name); }
+  std::string table(std::string_view name) const override { return postgresql::table(layout_, name); }
 
   std::string replace(std::string_view word, std::string_view rest) const override {
     const std::string more(rest);
@@ -63,10 +70,23 @@ class pl_pgsql final : public dialect {
     if (word == "until") return "$2";
     if (word == "storage") return storage(more);
     if (word == "index") return "";  // it is made apart
-    throw std::logic_error("PostgreSQL has no word for " + std::string(word));
+    return replace_shared(word, more);
   }
 
  private:
+  /// What is of ShedLock's table. A time without a zone is as far from 1970 as it says.
+  static std::string replace_shared(std::string_view word, const std::string& more) {
+    if (word == "key") return "convert_from(" + more + ", 'UTF8')";
+    if (word == "bytes") return "convert_to(" + more + ", 'UTF8')";
+    if (word == "micros") return "(extract(epoch FROM " + more + ") * 1000000)::bigint";
+    if (word == "time") return "(timestamp '1970-01-01' + (" + more + ") * interval '1 microsecond')";
+    if (word == "host") return "left(split_part(encode(" + more + ", 'escape'), chr(9), 2), 200)";
+    if (word == "tab") return "chr(9)";
+    if (word == "at")
+      return "coalesce(nullif(current_setting('" + std::string(at_least) + "', true), ''), '0')::bigint";
+    throw std::logic_error("PostgreSQL has no word for " + std::string(word));
+  }
+
   static std::string tell(const std::string& who_and_what) {
     const auto comma = who_and_what.find(", ");
     const std::string who = who_and_what.substr(0, comma);
@@ -85,7 +105,8 @@ class pl_pgsql final : public dialect {
   // for seconds. Advisory locks are given out in turn. (Those of clients that listen have one number, not two.) It
   // comes before any look at the row: an UPDATE that found it changed keeps it locked, and would wait here in a circle.
   std::string turn(const std::string& name) const {
-    return "(hashtext('" + doubled(schema_, '\'') + "'), hashtext(encode(" + name + ", 'hex')))";
+    const std::string whose = quoted(layout_.schema) + layout_.prefix;
+    return "(hashtext('" + doubled(whose, '\'') + "'), hashtext(encode(" + name + ", 'hex')))";
   }
 
   // CASE, as that alone promises not to look at what comes after.
@@ -101,11 +122,11 @@ class pl_pgsql final : public dialect {
   // changed all the time are tidied long before they are a fifth of the table.
   static std::string storage(std::string_view table) {
     if (table == "meta" || table == "fences") return "";
-    if (table == "cells" || table == "done") return "";
+    if (table == "cells" || table == "done" || table == "shedlock") return "";
     return " WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500)";
   }
 
-  const std::string schema_;
+  const layout& layout_;
 };
 
 /// In quotes that are not in it, whatever the schema is called.
@@ -152,12 +173,25 @@ std::string renew_all(const pl_pgsql& in) {
 
 std::string quoted(std::string_view name) { return '"' + doubled(name, '"') + '"'; }
 
-std::vector<std::string> statements(std::string_view schema) {
-  const pl_pgsql in(schema);
-  std::vector<std::string> all{"CREATE SCHEMA IF NOT EXISTS " + quoted(schema)};
-  for (const table& t : tables()) all.push_back(create(t, in));
-  all.push_back("CREATE INDEX IF NOT EXISTS done_ends ON " + in.table("done") + "(ends)");
-  for (const routine& r : routines()) all.push_back(create(r, in));
+layout unquoted(layout which) {
+  for (std::string* name : {&which.schema, &which.prefix, &which.shedlock})
+    std::transform(name->begin(), name->end(), name->begin(), [](unsigned char c) { return std::tolower(c); });
+  return which;
+}
+
+std::string table(const layout& which, std::string_view name) {
+  const std::string schema = quoted(which.schema) + ".";
+  if (name == "shedlock") return schema + quoted(which.shedlock);
+  return schema + (which.prefix.empty() ? std::string(name) : quoted(which.prefix + std::string(name)));
+}
+
+std::vector<std::string> statements(const layout& which) {
+  const pl_pgsql in(which);
+  std::vector<std::string> all{"CREATE SCHEMA IF NOT EXISTS " + quoted(which.schema)};
+  if (which.shares()) all.push_back(create(shedlock_table(), in));
+  for (const sql::table& t : tables_of(which)) all.push_back(create(t, in));
+  if (!which.shares()) all.push_back("CREATE INDEX IF NOT EXISTS done_ends ON " + in.table("done") + "(ends)");
+  for (const routine& r : routines_of(which)) all.push_back(create(r, in));
   all.push_back(renew_all(in));
   const std::string version = std::to_string(schema_version);
   all.push_back("INSERT INTO " + in.table("meta") + "(what, number) VALUES('version', " + version +
@@ -165,25 +199,33 @@ std::vector<std::string> statements(std::string_view schema) {
   return all;
 }
 
-std::vector<std::string> grants(std::string_view schema, std::string_view role) {
-  const std::string where = quoted(schema);
+std::vector<std::string> grants(const layout& which, std::string_view role) {
+  const std::string where = quoted(which.schema);
   const std::string to = " TO " + quoted(role);
-  return {"GRANT USAGE ON SCHEMA " + where + to,
-          "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + where + to,
-          "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA " + where + to};
+  std::vector<std::string> all{"GRANT USAGE ON SCHEMA " + where + to};
+  if (!which.shares()) {
+    all.push_back("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + where + to);
+    all.push_back("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA " + where + to);
+    return all;
+  }
+  // There is more in that schema than is ours. And functions may be called by everybody.
+  all.push_back("GRANT SELECT, INSERT, UPDATE ON " + table(which, "shedlock") + to);
+  for (const sql::table& t : tables_of(which))
+    all.push_back("GRANT SELECT, INSERT, UPDATE, DELETE ON " + table(which, t.name) + to);
+  return all;
 }
 
-std::string script(std::string_view schema, std::string_view role) {
+std::string script(const layout& which, std::string_view role) {
   std::string text = "BEGIN;\nSELECT pg_advisory_xact_lock(" + std::string(making_lock) + ");\n\n";
-  for (const auto& one : statements(schema)) text += one + ";\n\n";
+  for (const auto& one : statements(which)) text += one + ";\n\n";
   if (!role.empty())
-    for (const auto& one : grants(schema, role)) text += one + ";\n";
+    for (const auto& one : grants(which, role)) text += one + ";\n";
   return text + "COMMIT;\n";
 }
 
-std::string inspection(std::string_view schema) {
-  const pl_pgsql in(schema);
-  return render(text::inspection, in);
+std::string inspection(const layout& which) {
+  const pl_pgsql in(which);
+  return render(which.shares() ? text::shed_inspection : text::inspection, in);
 }
 
 }  // namespace holdfast::sql::postgresql

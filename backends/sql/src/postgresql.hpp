@@ -1,5 +1,7 @@
 #pragma once
 
+#include "layout.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,16 +15,25 @@ std::string quoted(std::string_view name);
 /// The advisory lock of who makes or changes the tables.
 constexpr std::string_view making_lock = "7308895156789306482";
 
+/// The setting of a session that says for how long a lock is kept at least, in microseconds; of ShedLock's table.
+constexpr std::string_view at_least = "holdfast.at_least";
+
+/// As the server reads names that are not quoted, like those that ShedLock is given: in small letters.
+layout unquoted(layout which);
+
+/// A table or routine; `shedlock`: ShedLock's.
+std::string table(const layout& which, std::string_view name);
+
 /// What makes the tables and routines, or brings them up to date: statements without semicolons, in order.
-std::vector<std::string> statements(std::string_view schema);
+std::vector<std::string> statements(const layout& which);
 
 /// What lets `role` use them without any right to make or change tables.
-std::vector<std::string> grants(std::string_view schema, std::string_view role);
+std::vector<std::string> grants(const layout& which, std::string_view role);
 
 /// All of it as a script for psql. An empty role: nobody is granted anything.
-std::string script(std::string_view schema, std::string_view role);
+std::string script(const layout& which, std::string_view role);
 
 /// Who holds and who waits, for names from $1 up to but not including $2, in order.
-std::string inspection(std::string_view schema);
+std::string inspection(const layout& which);
 
 }  // namespace holdfast::sql::postgresql

@@ -18,4 +18,10 @@ extern const std::string_view admit_token;
 extern const std::string_view evict;
 extern const std::string_view inspection;  ///< A statement, not a body.
 
+extern const std::string_view shed_enter;
+extern const std::string_view shed_leave;
+extern const std::string_view shed_renew;
+extern const std::string_view shed_evict;
+extern const std::string_view shed_inspection;  ///< A statement, not a body.
+
 }  // namespace holdfast::sql::text

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "dialect.hpp"
+#include "layout.hpp"
 
 #include <string>
 #include <string_view>
@@ -22,10 +23,12 @@ struct routine {
   std::string_view body;
 };
 
-/// Every routine there is. Numbers of kinds, accesses and operations are those of spi:: and of count_request::op;
-/// times and ttls are microseconds.
+/// Every routine of our own tables. Numbers of kinds, accesses and operations are those of spi:: and of
+/// count_request::op; times and ttls are microseconds.
 const std::vector<routine>& routines();
-const routine& routine_called(std::string_view name);
+/// Those of a layout: of ShedLock's table some, which take and give the same.
+const std::vector<routine>& routines_of(const layout& which);
+const routine& routine_called(std::string_view name, const layout& which = {});
 
 /// What the bodies use beside parameters and answers; those that are an answer of a routine are none of its variables.
 const std::vector<variable>& variables();

@@ -18,8 +18,10 @@ class rows {
 
   int size() const noexcept { return columns_ == 0 ? 0 : static_cast<int>(cells_.size()) / columns_; }
   int columns() const noexcept { return columns_; }
+  /// Empty where there is nothing: a server may answer with less than was asked for.
   const std::string& text(int row, int column) const noexcept {
-    return cells_[static_cast<std::size_t>(row * columns_ + column)];
+    static const std::string nothing;
+    return row < size() && column < columns_ ? cells_[static_cast<std::size_t>(row * columns_ + column)] : nothing;
   }
   std::int64_t integer(int row, int column) const noexcept { return number<std::int64_t>(text(row, column)); }
   std::uint64_t token(int row, int column) const noexcept { return number<std::uint64_t>(text(row, column)); }

@@ -2,10 +2,10 @@
 
 #include <holdfast/backend.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 
 namespace holdfast::sql {
 
@@ -15,31 +15,35 @@ namespace holdfast::sql {
 /// Thread safety: safe.
 class server_clock {
  public:
-  /// The database's clock showed `micros` in the answer to a request that was sent at `sent`.
-  void note(std::int64_t micros, spi::time_point sent) {
+  /// The database's clock showed `micros` in the answer to a request that was sent at `sent` and answered by `heard`.
+  void note(std::int64_t micros, spi::time_point sent, spi::time_point heard) {
     const std::lock_guard lock(mutex_);
     if (sent < sent_) return;
     micros_ = micros;
     sent_ = sent;
+    heard_ = heard;
   }
 
-  spi::time_point when(std::int64_t micros, spi::time_point now) const {
+  /// Nothing: nobody knows. What would be later than now is one such case: the clock has jumped, or is another one.
+  std::optional<spi::time_point> when(std::int64_t micros, spi::time_point now) const {
     const std::lock_guard lock(mutex_);
-    if (micros_ == 0) return sent_;
-    return std::min(now, sent_ + std::chrono::microseconds(micros - micros_));
+    const auto moment = sent_ + std::chrono::microseconds(micros - micros_);
+    if (micros_ == 0 || moment > now) return std::nullopt;
+    return moment;
   }
 
-  /// What the database's clock will show at `moment`, at most; 0: it was not heard of for a while.
-  std::int64_t at(spi::time_point moment, spi::time_point now) const {
+  /// What the database's clock shows at `moment`, or less; 0: it was never heard of.
+  std::int64_t at(spi::time_point moment) const {
     const std::lock_guard lock(mutex_);
-    if (micros_ == 0 || now - sent_ > std::chrono::minutes(1)) return 0;
-    return micros_ + std::chrono::duration_cast<std::chrono::microseconds>(moment - sent_).count();
+    if (micros_ == 0) return 0;
+    return micros_ + std::chrono::duration_cast<std::chrono::microseconds>(moment - heard_).count();
   }
 
  private:
   mutable std::mutex mutex_;
   std::int64_t micros_ = 0;
   spi::time_point sent_;
+  spi::time_point heard_;
 };
 
 }  // namespace holdfast::sql

@@ -17,7 +17,7 @@ enum class errc {
   rejected,          ///< The store answered and refused: rights, a full disk, a corrupt file, a name in other use.
   invalid_argument,  ///< A URL, name, option or number is malformed; the text names the part.
   unsupported,       ///< This store or build cannot do it, and never will until it is changed.
-  deadlock,          ///< Waiting would never end: the caller waits for itself.
+  deadlock,          ///< Waiting would never end: the caller waits for itself, or others for each other (sql).
 };
 
 /// The category of errc. Its messages are whole sentences.

@@ -24,6 +24,7 @@ class mariadb_server {
   std::uint16_t port() const noexcept { return port_; }
   /// `options` as they are, with their question mark.
   std::string url(const std::string& options = {}, const std::string& user = "root") const;
+  std::string url_of(const std::string& database, const std::string& options) const;
   std::string directory() const { return directory_.path().string(); }
   std::string socket() const { return directory() + "/s"; }
 

@@ -29,6 +29,7 @@ class postgres_server {
   std::uint16_t port() const noexcept { return port_; }
   /// `options` as they are, with their question mark.
   std::string url(const std::string& options = {}, const std::string& user = "postgres") const;
+  std::string url_of(const std::string& database, const std::string& options) const;
   std::string directory() const { return directory_.path().string(); }  ///< Of its socket too.
   std::string data() const { return directory() + "/data"; }
 

@@ -35,6 +35,8 @@ class store_fixture {
   virtual bool usable_in_forked_child() const { return true; }
   /// How many threads its client library may bring beside ours, however much is under way.
   virtual int client_library_threads() const { return 0; }
+  /// A name it takes, and tells from every other.
+  virtual bool takes_name(std::string_view /*name*/) const { return true; }
   /// A waiting writer is ahead of readers that come later.
   virtual bool queues_writers() const { return true; }
 
@@ -72,7 +74,12 @@ store_parameter redlock_store();
 store_parameter redis_tls_store();
 store_parameter zookeeper_store();
 store_parameter memcached_store();
-store_parameter redis_plain_store();  ///< The same with `?layout=plain`.
+store_parameter postgres_shedlock_store();  ///< With `?layout=shedlock`.
+store_parameter mysql_shedlock_store();     ///< The same.
+store_parameter redis_plain_store();        ///< The same with `?layout=plain`.
+
+/// Has it no more than 64 characters?
+bool fits_shedlock(std::string_view name);
 
 /// `stem`, and something no other test has.
 std::string unique_name(std::string_view stem);
