@@ -2,7 +2,6 @@
 
 #include "redis_error.hpp"
 
-#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -19,9 +18,6 @@ namespace {
 
 // How many times somebody sends what others have brought meanwhile.
 constexpr int most_rounds = 16;
-
-// Threads of ours have spoken long before.
-constexpr auto too_long_a_yield = 500us;
 
 void epoll(int set, int operation, int fd, std::uint32_t events) {
   epoll_event event{};
@@ -64,7 +60,7 @@ void link::send(std::string commands, std::vector<answer> answers, spi::caller f
     if (blocks) seats_.erase(mine.at);
     throw;
   }
-  if (!blocks || gather(lock)) flush(lock);
+  flush(lock);
   if (blocks) return wait(mine, lock);
   if (wire_ && driver_ == driver::none && !sent_.empty()) arm();
   guard_deadline();
@@ -76,7 +72,6 @@ void link::enqueue(std::string commands, std::vector<request> requests) {
   const auto before = static_cast<std::ptrdiff_t>(sent_.size());
   try {
     for (auto& r : requests) sent_.push_back(std::move(r));
-    queued_ += requests.size();
     auto bytes = wire_->over.seal(std::move(commands));
     if (out_.empty())
       out_ = std::move(bytes);
@@ -102,22 +97,6 @@ void link::enqueue_unsent(parcel what) {
   }
 }
 
-/// Others who block may be about to speak too, above all when one of them has just read the answers of all: they go
-/// first, so that one send carries it for many. Once half of them have spoken it goes out, and the server works on that
-/// while the rest comes. False: somebody else sends.
-bool link::gather(guard& lock) {
-  const auto before = engine_.now();
-  if (queued_ >= seats_.size() / 2 || before < crowded_until_) return true;
-  if (std::exchange(gathering_, true)) return false;
-  lock.unlock();
-  ::sched_yield();
-  lock.lock();
-  gathering_ = false;
-  // Others than us want the processor: what is to be sent shall not wait for them.
-  if (const auto now = engine_.now(); now - before > too_long_a_yield) crowded_until_ = now + 40 * too_long_a_yield;
-  return true;
-}
-
 /// Whoever comes while another sends leaves it to him.
 void link::flush(guard& lock) noexcept {
   if (std::exchange(sending_, true)) return;
@@ -136,7 +115,6 @@ void link::send_all(guard& lock) {
     if (round == most_rounds) return flush_soon(engine_.now());  // he has done enough for others
     const auto to = wire_;
     const std::string bytes = std::exchange(out_, {});
-    queued_ = 0;
     const int fd = to->over.fd.get();
     lock.unlock();
     ssize_t sent = 0;
@@ -179,7 +157,7 @@ void link::wait(seat& mine, guard& lock) {
     } else {
       if (driver_ == driver::none) hand_over();
       lock.unlock();
-      mine.woken.wait();
+      mine.woken.acquire();
       if (!mine.drives) return;  // answered; others may read
       lock.lock();
     }
@@ -230,7 +208,7 @@ void link::hand_over() {
   if (last != seats_.rend()) {
     seat& next = **last;
     appoint(next);
-    return next.woken.ring();
+    return next.woken.release();
   }
   if (sent_.empty()) return;
   arm();
@@ -303,7 +281,7 @@ void link::tell(std::vector<told_reply> all, guard& lock) {
   if (answered.empty()) return;
   // Woken with nothing locked: they go on without us.
   lock.unlock();
-  for (seat* who : answered) who->woken.ring();
+  for (seat* who : answered) who->woken.release();
   lock.lock();
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "bell.hpp"
 #include "descriptor.hpp"
 #include "line.hpp"
 #include "look_out.hpp"
@@ -14,6 +13,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -63,7 +63,7 @@ class link : public std::enable_shared_from_this<link> {
     bool drives = false;     // why it was woken: to read, or because all is answered
     std::list<seat*>::iterator at;
     std::thread::id whose = std::this_thread::get_id();
-    bell woken;
+    std::binary_semaphore woken{0};
   };
   struct request {
     answer told;
@@ -89,7 +89,6 @@ class link : public std::enable_shared_from_this<link> {
   void take(line made);  // with mutex_ held
   void enqueue(std::string commands, std::vector<request> requests);  // with mutex_ held
   void enqueue_unsent(parcel what);                                   // with mutex_ held
-  bool gather(guard& lock);
   void flush(guard& lock) noexcept;
   void send_all(guard& lock);
   void flush_soon(spi::time_point when);  // with mutex_ held
@@ -121,7 +120,6 @@ class link : public std::enable_shared_from_this<link> {
   std::mutex mutex_;
   std::shared_ptr<wire> wire_;  // null: no connection
   std::string out_;             // not yet taken by the socket
-  std::size_t queued_ = 0;      // requests in it
   std::deque<request> sent_;
   std::deque<parcel> unsent_;
   std::list<seat*> seats_;  // who blocks and does not read
@@ -129,13 +127,11 @@ class link : public std::enable_shared_from_this<link> {
   std::thread::id driving_;
   look_out look_out_;  // whoever drives
   spi::time_point last_use_;
-  spi::time_point crowded_until_;
   descriptor gate_;       // an epoll set with the socket in it while the reactor is to read
   bool watched_ = false;  // the reactor knows the gate
   bool armed_ = false;
   bool deadline_guarded_ = false;
-  bool gathering_ = false;  // somebody lets others speak before he sends
-  bool sending_ = false;    // somebody is at it
+  bool sending_ = false;  // somebody is at it
   bool flush_owed_ = false;
   bool dialling_ = false;
   std::string moved_to_;  // said while dialling

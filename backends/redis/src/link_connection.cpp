@@ -96,7 +96,6 @@ void link::hang_up(const failure& why, guard& lock) {
   wire_.reset();
   if (driver_ == driver::reactor) driver_ = driver::none;
   out_.clear();
-  queued_ = 0;
   last_failure_ = why;
   std::vector<told_reply> all;
   for (auto& r : sent_) {
