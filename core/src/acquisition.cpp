@@ -177,7 +177,7 @@ void acquisition::enter() {
   // The thread that asked is used once; whatever comes later comes on threads that must not block.
   caller_ = spi::caller::must_not_block;
   // With others waiting here, tokens for them too: each local handover takes the next.
-  if (gated() && engine_->gate().parked(claim_.name) > 0) request.tokens = handover_count;
+  if (gated()) request.tokens = engine_->gate().tokens_wanted(claim_.name);
   asked_at_ = engine_->now();
   engine_->expect(claim_.id);
   engine_->store().enter(request, [self = shared_from_this()](auto answer) { self->on_entered(std::move(answer)); });

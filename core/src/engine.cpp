@@ -152,7 +152,8 @@ std::shared_ptr<hold> engine::admit(const spi::claim& claim, const spi::granted&
 }
 
 bool engine::pass_on(const std::shared_ptr<store_grant>& grant, lease_clock::time_point since) {
-  if (grant->kind() != spi::kind::mutex || grant->order() != ordering::any || !grant->tokens_left()) return false;
+  if (grant->kind() != spi::kind::mutex || grant->order() != ordering::any) return false;
+  if (!grant->tokens_left()) return gates_.used_up(grant->name()), false;
   if (grant->lives() != store_grant::life::renewed) return false;
   const auto at = now();
   // Bounded in time, so that other processes get their turn; and never a lease in trouble.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 namespace holdfast::detail {
 
@@ -106,6 +107,24 @@ std::size_t gates::parked(const std::string& name) const {
   return open_.with([&](const auto& open) {
     const auto found = open.find(name);
     return found == open.end() ? std::size_t{0} : found->second.queue.size();
+  });
+}
+
+std::uint32_t gates::tokens_wanted(const std::string& name) {
+  return open_.with([&](auto& open) -> std::uint32_t {
+    const auto found = open.find(name);
+    if (found == open.end() || found->second.queue.empty()) return 1;
+    gate& g = found->second;
+    g.tokens = std::exchange(g.used_up, false) ? std::min(2 * g.tokens, most_handovers) : handover_count;
+    return g.tokens;
+  });
+}
+
+void gates::used_up(const std::string& name) {
+  open_.with([&](auto& open) {
+    const auto found = open.find(name);
+    // Of a single one nobody was to be handed anything.
+    if (found != open.end()) found->second.used_up = found->second.tokens != 0;
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <optional>
@@ -41,12 +42,18 @@ class gates {
   /// Takes all parked ones out; the one inside stays.
   std::list<waiter> clear(const std::string& name);
   std::size_t parked(const std::string& name) const;
+  /// How many tokens to ask the store for: one for each local handover to come. Twice as many each time all were used.
+  std::uint32_t tokens_wanted(const std::string& name);
+  /// The one inside has no token left to pass on.
+  void used_up(const std::string& name);
 
  private:
   struct gate {
     std::list<waiter> queue;
     bool quick = false;                                  // the last hold was shorter than it takes to wake a thread
     std::optional<lease_clock::time_point> passed_over;  // since when others have gone before the first
+    std::uint32_t tokens = 0;                            // asked for the last time
+    bool used_up = false;                                // all of them were needed
   };
   using position = std::list<waiter>::iterator;
 

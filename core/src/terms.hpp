@@ -24,6 +24,8 @@ constexpr std::chrono::nanoseconds renewal_period(std::chrono::nanoseconds ttl) 
 /// How long a local queue may keep a lock from the other processes, and how many hands it may go through meanwhile.
 inline constexpr std::chrono::nanoseconds handover_time = 10ms;
 inline constexpr std::uint32_t handover_count = 128;
+/// The same where handovers are so quick that the count ends long before the time.
+inline constexpr std::uint32_t most_handovers = 1024;
 
 /// After a hold shorter than this the next ones are taken to be as short: shorter than it takes to wake a thread.
 inline constexpr std::chrono::nanoseconds quick_hold = 50us;

@@ -75,6 +75,18 @@ TEST(handover, is_bounded_by_count) {
   EXPECT_GT(all[served]->token(), all[served - 1]->token());
 }
 
+TEST(handover, draws_twice_the_tokens_once_all_were_used_and_few_again_after_some_were_left) {
+  rig r;
+  auto all = queue_up_behind_a_block(r, detail::handover_count + 3);
+  for (std::size_t i = 0; i < detail::handover_count; ++i) ASSERT_TRUE(all[i]->release());
+  r.time->advance(detail::handover_time + 1ns);
+  EXPECT_TRUE(all[detail::handover_count]->release());
+  const auto calls = r.store->enter.calls();
+  ASSERT_EQ(calls.size(), 4U);
+  EXPECT_EQ(calls[2].tokens, 2 * detail::handover_count);
+  EXPECT_EQ(calls[3].tokens, detail::handover_count);
+}
+
 TEST(handover, is_bounded_by_time) {
   rig r;
   auto all = queue_up_behind_a_block(r, 3);
