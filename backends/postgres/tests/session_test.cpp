@@ -169,6 +169,32 @@ TEST(postgres_session, a_wait_that_is_blocked_delays_no_release) {
   EXPECT_FALSE(waits.ready());
 }
 
+TEST(postgres_session, a_reader_that_waits_keeps_no_other_from_its_answer) {
+  const postgres_server server;
+  client ours = connect(server.url(scheme));
+  client theirs = connect(server.url(scheme));
+  {
+    const lease held = mutex(theirs, "busy").acquire();
+    EXPECT_FALSE(mutex(ours, "busy").try_acquire({.wait = 100ms}));  // there is a session now that may wait
+  }
+  shared_mutex inside(ours, "m");
+  shared_mutex behind(ours, "m");
+  shared_mutex asks(ours, "m");
+  lease reader = inside.acquire_shared();
+  auto writer = shared_mutex(theirs, "m").async_acquire();
+  ASSERT_TRUE(eventually([&] { return waiting(server) == 1; }));
+  // Without a limit: then the backend may use the thread for as long as it takes.
+  auto waits = std::async(std::launch::async, [&] { behind.lock_shared(); });
+  ASSERT_TRUE(eventually([&] { return waiting(server) == 2; }));
+  auto answer = std::async(std::launch::async, [&] { return asks.try_lock_shared(); });
+  EXPECT_EQ(answer.wait_for(live_timeout), std::future_status::ready);
+  EXPECT_TRUE(succeeded(reader.release()));
+  EXPECT_TRUE(succeeded(writer.get().release()));
+  waits.get();
+  behind.unlock_shared();
+  EXPECT_FALSE(answer.get());
+}
+
 TEST(postgres_session, a_wait_that_ends_leaves_the_line_at_the_server) {
   const postgres_server server;
   client ours = connect(server.url(scheme));

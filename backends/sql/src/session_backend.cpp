@@ -120,7 +120,12 @@ void session_backend::on_tried(const spi::entry_request& request, result<spi::en
     return done(std::move(said));
   }
   if (!request.queue) return done(std::move(said));
-  if (!before) return begin_wait(request, std::move(done));
+  if (!before) {
+    // The caller's thread reads for all who asked the same connection, and is not to wait elsewhere meanwhile.
+    spi::entry_request later = request;
+    later.caller = spi::caller::must_not_block;
+    return begin_wait(later, std::move(done));
+  }
   done(spi::entry_result(spi::busy{engine_.now() + looks_again}));
   place_waits();
 }
