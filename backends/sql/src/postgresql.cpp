@@ -63,7 +63,7 @@ class pl_pgsql final : public dialect {
     // A client that listens holds its number; to try costs nothing, and what is got goes with the transaction.
     if (word == "listens") return "(" + more + " <> 0 AND NOT pg_try_advisory_xact_lock_shared(" + more + "))";
     if (word == "queue") return queue(more.substr(3));
-    if (word == "first") return "pg_try_advisory_xact_lock" + turn(more);
+    if (word == "first") return "pg_try_advisory_xact_lock" + turn(layout_, more);
     if (word == "tell") return tell(more);
     if (word == "forget") return forget(table(rest));
     if (word == "from") return "$1";
@@ -101,18 +101,11 @@ class pl_pgsql final : public dialect {
            " WHERE ends <= v_now ORDER BY ends LIMIT 500 FOR UPDATE SKIP LOCKED)";
   }
 
-  // Whoever waits for a row starts anew at its next version, behind those who came later: of hundreds some would wait
-  // for seconds. Advisory locks are given out in turn. (Those of clients that listen have one number, not two.) It
-  // comes before any look at the row: an UPDATE that found it changed keeps it locked, and would wait here in a circle.
-  std::string turn(const std::string& name) const {
-    const std::string whose = quoted(layout_.schema) + layout_.prefix;
-    return "(hashtext('" + doubled(whose, '\'') + "'), hashtext(encode(" + name + ", 'hex')))";
-  }
-
   // CASE, as that alone promises not to look at what comes after.
   std::string queue(const std::string& name_and_condition) const {
     const auto unless = name_and_condition.find(" unless ");
-    const std::string waits = "pg_advisory_xact_lock" + turn(name_and_condition.substr(0, unless)) + " IS NULL";
+    const std::string waits =
+        "pg_advisory_xact_lock" + turn(layout_, name_and_condition.substr(0, unless)) + " IS NULL";
     if (unless == name_and_condition.npos) return "IF " + waits + " THEN NULL; END IF";
     const std::string condition = name_and_condition.substr(unless + 8);
     return "IF (CASE WHEN " + condition + " THEN FALSE ELSE " + waits + " END) THEN NULL; END IF";
@@ -171,6 +164,11 @@ std::string dollar_quoted(const std::string& text) {
 }
 
 std::string quoted(std::string_view name) { return '"' + doubled(name, '"') + '"'; }
+
+std::string turn(const layout& which, std::string_view name) {
+  const std::string whose = quoted(which.schema) + which.prefix;
+  return "(hashtext('" + doubled(whose, '\'') + "'), hashtext(encode(" + std::string(name) + ", 'hex')))";
+}
 
 layout unquoted(layout which) {
   for (std::string* name : {&which.schema, &which.prefix, &which.shedlock})

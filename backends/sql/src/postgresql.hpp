@@ -18,6 +18,13 @@ std::string dollar_quoted(const std::string& text);
 /// The routines of scheme=session: an advisory lock, and its record in the tables.
 std::vector<std::string> session_routines(const layout& which);
 
+/// The two numbers of the advisory lock by which calls take turns at the row of `name`, in parentheses.
+///
+/// Whoever waits for a row starts anew at its next version, behind those who came later: of hundreds some would wait
+/// for seconds. Advisory locks are given out in turn. (Those of clients that listen have one number, not two.) It
+/// comes before any look at the row: an UPDATE that found it changed keeps it locked, and would wait here in a circle.
+std::string turn(const layout& which, std::string_view name);
+
 /// The advisory lock of who makes or changes the tables.
 constexpr std::string_view making_lock = "7308895156789306482";
 

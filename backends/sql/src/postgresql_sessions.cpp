@@ -21,7 +21,7 @@ struct text_of {
   std::string_view body;
 };
 
-// @ is the schema; ENTRY stands for the parameters of `enter`.
+// @ is the schema; ENTRY stands for the parameters of `enter`, {turn} for the numbers of turn().
 constexpr std::array all{
     text_of{"unlock_key", "KEY, p_access bigint", "RETURNS boolean", R"sql(
 BEGIN
@@ -60,6 +60,7 @@ DECLARE
   v_n bigint;
   v_any boolean = false;
 BEGIN
+  PERFORM pg_advisory_xact_lock{turn};
   PERFORM 1 FROM @.locks WHERE name = p_name FOR UPDATE;
   UPDATE @.locks SET owner = NULL WHERE name = p_name AND owner <> p_owner AND client < 0;
   v_any = FOUND;
@@ -194,7 +195,8 @@ std::vector<std::string> session_routines(const layout& which) {
   for (const auto& one : all) {
     const auto parameters = replaced(replaced(std::string(one.takes), "KEY", key), "ENTRY", takes);
     const bool out = one.gives.starts_with("OUT");
-    const auto body = replaced(replaced(std::string(one.body), "ARGUMENTS", names), "@", quoted(which.schema));
+    auto body = replaced(std::string(one.body), "ARGUMENTS", names);
+    body = replaced(replaced(body, "@", quoted(which.schema)), "{turn}", turn(which, "p_name"));
     texts.push_back("CREATE OR REPLACE FUNCTION " + quoted(which.schema) + "." + std::string(one.name) + "(" +
                     parameters + (out ? ", " + std::string(one.gives) + ")" : ") " + std::string(one.gives)) +
                     " LANGUAGE plpgsql AS " + dollar_quoted(body + " "));
