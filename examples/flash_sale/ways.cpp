@@ -50,22 +50,28 @@ purchase optimistic(int article) {
   };
 }
 
-/// Takes a unit of the stock that `lease` guards. The token is a condition of the write: a holder that has lost its
-/// lock without knowing it is turned away by the database.
+/// Takes a unit of the stock that `lease` guards. The token is a condition: a holder that has lost its lock without
+/// knowing it is turned away by the database, and before it reads what it is going to change.
 bool take_unit(sql::connection& in, const holdfast::lease& lease, int article, int part, int buyer) {
+  bool bought = false;
   // [fenced]
   const sql::fenced_table stock({.table = "flash_stock"});
-  const auto left = units_left(in, article, part);
-  if (left == 0) return false;
-  sql::transact(in, [&](sql::connection& t) {
-    const sql::fenced_table::key which{{"article", article}, {"part", part}};
-    if (stock.write(t, which, lease.token(), {{"units", left - 1}}) != sql::admission::admitted)
+  const sql::fenced_table::key which{{"article", article}, {"part", part}};
+  const auto admit = [&](sql::connection& t, const std::vector<sql::field>& changes) {
+    if (stock.write(t, which, lease.token(), changes) != sql::admission::admitted)
       throw std::runtime_error("the lock was lost, and somebody newer has written");
+  };
+  sql::transact(in, [&](sql::connection& t) {
+    admit(t, {});  // first of all: from here on nobody older can write what is read next
+    const auto left = units_left(t, article, part);
+    bought = left > 0;
+    if (!bought) return true;
+    admit(t, {{"units", left - 1}});
     order(t, article, part, buyer, left);
     return true;
   });
   // [fenced]
-  return true;
+  return bought;
 }
 
 purchase locked(const holdfast::client& locks, int article) {

@@ -42,6 +42,28 @@ TEST_P(fenced_rows, decide_by_what_is_there_now_also_inside_a_transaction) {
   EXPECT_EQ(number(*fresh), 2);
 }
 
+TEST_P(fenced_rows, keep_older_holders_out_of_what_is_read_after_a_claim) {
+  const auto older = db->connect();
+  const auto newer = db->connect();
+  sql::run(*newer, "BEGIN");
+  EXPECT_EQ(numbers.write(*newer, one, 11, {}), sql::admission::admitted);
+  const auto seen = number(*newer);
+  sql::run(*newer, "COMMIT");
+  EXPECT_EQ(numbers.write(*older, one, 10, {{"number", 7}}), sql::admission::refused)
+      << "though nothing was written yet";
+  EXPECT_EQ(number(*older), seen);
+}
+
+TEST_P(fenced_rows, take_no_token_of_nobody_and_leave_the_fence_to_itself) {
+  const auto in = db->connect();
+  for (const auto& why : {error_of([&] { static_cast<void>(numbers.write(*in, one, 0, {{"number", 1}})); }),
+                          error_of([&] { static_cast<void>(numbers.write(*in, one, 1, {{"Fence", 1}})); })}) {
+    ASSERT_TRUE(why);
+    EXPECT_EQ(why->code(), errc::invalid_argument);
+  }
+  EXPECT_EQ(number(*in), 0);
+}
+
 TEST_P(fenced_rows, forget_what_was_rolled_back) {
   const auto in = db->connect();
   sql::run(*in, "BEGIN");

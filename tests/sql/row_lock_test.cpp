@@ -233,6 +233,20 @@ TEST_P(row_lock, a_name_that_is_held_as_a_lease_is_refused) {
   EXPECT_FALSE(got);
 }
 
+TEST_P(row_lock, a_name_that_is_shared_as_a_lease_is_refused_however_old_the_snapshot_is) {
+  auto store = holdfast::connect(db->url());
+  shared_mutex m(store, "orders/42");
+  static_cast<void>(m.acquire_shared());
+  const auto in = db->connect();
+  sql::run(*in, "BEGIN");
+  sql::run(*in, "SELECT 1 FROM numbers");
+  const auto lease = m.acquire_shared();
+  const auto why = error_of([&] { sql::acquire_in_transaction(*in, "orders/42"); });
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->code(), errc::rejected);
+  sql::run(*in, "ROLLBACK");
+}
+
 TEST_P(row_lock, names_are_bytes_and_never_part_of_the_statement) {
   const auto in = db->connect();
   const auto other = db->connect();

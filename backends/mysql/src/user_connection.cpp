@@ -114,7 +114,8 @@ class user_connection final : public sql::connection {
 
   sql::transaction_state state() override {
     // An error does not say whether the transaction has survived it; whatever comes next does.
-    if (in_doubt_ && mysql_query(conn_, "DO 0") == 0) in_doubt_ = false;
+    // Nor do we know of those that its owner had without us, but that the last one was one.
+    if ((in_doubt_ || mysql_errno(conn_) != 0) && mysql_query(conn_, "DO 0") == 0) in_doubt_ = false;
     unsigned status = 0;
     mariadb_get_infov(conn_, MARIADB_CONNECTION_SERVER_STATUS, &status);
     const bool open = (status & SERVER_STATUS_IN_TRANS) != 0 || (status & SERVER_STATUS_AUTOCOMMIT) == 0;

@@ -107,7 +107,7 @@ const std::string_view shed_leave = R"sql(
 const std::string_view shed_renew = R"sql(
   {set} o_done = 0;
   {set} v_owner = NULL;
-  SELECT owner INTO v_owner FROM {t locks} WHERE name = p_name FOR UPDATE;
+  SELECT owner INTO v_owner FROM {t locks} WHERE name = p_name AND owner = p_owner FOR UPDATE;
   IF v_owner = p_owner THEN
     {set} v_now = {now};
     UPDATE {t shedlock}

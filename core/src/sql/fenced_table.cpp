@@ -13,6 +13,8 @@ fenced_table::fenced_table(options where) : where_(std::move(where)) {
 
 admission fenced_table::write(connection& in, const key& which, fencing_token token,
                               const std::vector<field>& changes) const {
+  if (token.value() == 0) throw error({errc::invalid_argument, "token 0 is nobody's"}, "write", where_.table);
+  detail::check_not_among(where_.fence, changes, "write", where_.table);
   const std::string table = detail::quoted_table(in.speaks(), where_.schema, where_.table);
   detail::composition change(in.speaks());
   change.put("UPDATE ").put(table).put(" SET ").assignments(changes).put(changes.empty() ? "" : ", ");

@@ -38,11 +38,13 @@ row limit_waits(const taking& what) {
 fencing_token lock_row(const taking& what, const row& before) {
   const std::string schema = quoted(flavour::postgresql, what.tables);
   const std::string draw = "UPDATE " + schema + ".locks AS l SET fence = greatest(l.fence + 1, " + std::string(now) +
-                           ") WHERE l.name = $1 RETURNING l.fence, ((l.owner IS NOT NULL AND l.expires > " +
-                           std::string(now) + ") OR EXISTS (SELECT 1 FROM " + schema +
-                           ".holds AS h WHERE h.name = l.name AND h.expires > " + std::string(now) +
-                           "))::int, pg_catalog.set_config('lock_timeout', $2, true), "
+                           ") WHERE l.name = $1 RETURNING l.fence, (l.owner IS NOT NULL AND l.expires > " +
+                           std::string(now) +
+                           ")::int, l.shares, pg_catalog.set_config('lock_timeout', $2, true), "
                            "pg_catalog.set_config('statement_timeout', $3, true)";
+  // In a statement of its own: one that had to wait for the row sees other tables as they were before.
+  const std::string shares =
+      "SELECT count(*) FROM " + schema + ".holds AS h WHERE h.name = $1 AND h.expires > " + std::string(now);
   // Not made and drawn in one: what is inserted after a wait would have the time of before it.
   const std::string make =
       "INSERT INTO " + schema + ".locks(name, kind, fence) VALUES($1, 1, 0) ON CONFLICT DO NOTHING";
@@ -54,7 +56,7 @@ fencing_token lock_row(const taking& what, const row& before) {
       {schema, value::bytes(what.name)});
   for (;;) {
     const auto got = what.ask(draw, {value::bytes(what.name), before.at(0).value_or("0"), before.at(1).value_or("0")});
-    if (!got.rows.empty()) return what.token_of(got.rows[0]);
+    if (!got.rows.empty()) return what.token_of(got.rows[0], shares);
     what.ask(make, {value::bytes(what.name)});
   }
 }
@@ -80,7 +82,7 @@ std::optional<fencing_token> take_in_postgresql(const taking& what) {
     go_back(what);
     if (!waited_in_vain(flavour::postgresql, why.native())) throw;
     return std::nullopt;
-  } catch (const error&) {
+  } catch (...) {
     go_back(what);
     throw;
   }

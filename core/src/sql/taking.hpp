@@ -22,8 +22,9 @@ struct taking {
   [[noreturn]] void fail(refusal why) const;
   /// Throws what fail() throws.
   reply ask(const std::string& statement, const std::vector<value>& values = {}) const;
-  /// Of the answer `token, is it leased`. Throws holdfast::error (rejected) if it is.
-  fencing_token token_of(const row& answer) const;
+  /// Of the answer `token, has it an owner, shares`; `holders`: asks for the number of those who share it. Throws
+  /// holdfast::error (rejected) if it is leased.
+  fencing_token token_of(const row& answer, const std::string& holders) const;
 };
 
 /// nullopt: not within the wait; the transaction goes on.

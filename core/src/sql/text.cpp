@@ -1,5 +1,8 @@
 #include "text.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 namespace holdfast::sql::detail {
 
 std::string quoted(flavour in, std::string_view name) {
@@ -17,6 +20,16 @@ void check_identifier(std::string_view name, std::string_view what) {
   const std::string which(what);
   if (name.empty()) throw error({errc::invalid_argument, which + " is empty; it must be the name of one"});
   if (name.find('\0') != name.npos) throw error({errc::invalid_argument, which + " has a zero byte in its name"});
+}
+
+void check_not_among(std::string_view column, const std::vector<field>& changes, const char* operation,
+                     const std::string& table) {
+  const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+  for (const field& one : changes) {
+    if (std::equal(one.column.begin(), one.column.end(), column.begin(), column.end(), same))
+      throw error({errc::invalid_argument, "the changes name column '" + one.column + "', which is set by itself"},
+                  operation, table);
+  }
 }
 
 composition& composition::put(std::string_view text) {

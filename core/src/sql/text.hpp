@@ -18,6 +18,11 @@ std::string quoted_table(flavour in, std::string_view schema, std::string_view t
 /// `what`: the name of the option.
 void check_identifier(std::string_view name, std::string_view what);
 
+/// Throws holdfast::error (invalid_argument) if `changes` name `column`, which is not the caller's to set. In whatever
+/// letters: MySQL does not tell them apart.
+void check_not_among(std::string_view column, const std::vector<field>& changes, const char* operation,
+                     const std::string& table);
+
 /// A statement that grows, and the values for the places in it.
 class composition {
  public:

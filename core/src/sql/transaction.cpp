@@ -28,8 +28,8 @@ reply taking::ask(const std::string& statement, const std::vector<value>& values
   return got;
 }
 
-fencing_token taking::token_of(const row& answer) const {
-  if (answer.at(1) != "0") {
+fencing_token taking::token_of(const row& answer, const std::string& holders) const {
+  if (answer.at(1) != "0" || (answer.at(2) != "0" && ask(holders, {value::bytes(name)}).rows.at(0).at(0) != "0")) {
     throw error({errc::rejected,
                  "somebody holds the name as a lease (scheme=lease), which a row cannot wait for; "
                  "roll back, and use one of the two for this name"},
@@ -57,7 +57,10 @@ std::optional<fencing_token> take(connection& in, const char* operation, std::st
   const bool postgresql = in.speaks() == flavour::postgresql;
   if (what.tables.empty()) what.tables = postgresql ? "holdfast" : "holdfast_";
   detail::check_identifier(what.tables, "tables");
-  return postgresql ? detail::take_in_postgresql(what) : detail::take_in_mysql(what);
+  const auto token = postgresql ? detail::take_in_postgresql(what) : detail::take_in_mysql(what);
+  if (token && in.state() != transaction_state::open)
+    throw error({errc::lost, "the transaction had ended before, by an error: nothing is locked"}, operation, what.name);
+  return token;
 }
 
 /// That it fails means that the connection is gone, which does the same.

@@ -19,7 +19,8 @@ std::int64_t number_of(const std::optional<std::string>& digits, const char* ope
                        const versioned_table::options& where) {
   std::int64_t number = 0;
   const char* const end = digits ? digits->data() + digits->size() : nullptr;
-  if (!digits || std::from_chars(digits->data(), end, number).ptr != end)
+  const auto read = digits ? std::from_chars(digits->data(), end, number) : std::from_chars_result{};
+  if (!digits || read.ptr != end || read.ec != std::errc())
     throw error({errc::invalid_argument, "column '" + where.version + "' is not an integer"}, operation, where.table);
   return number;
 }
@@ -49,6 +50,7 @@ std::optional<versioned_table::snapshot> versioned_table::load(connection& in, c
 
 bool versioned_table::compare_exchange(connection& in, const key& which, std::int64_t version,
                                        const std::vector<field>& changes) const {
+  detail::check_not_among(where_.version, changes, "compare_exchange", where_.table);
   detail::composition ask(in.speaks());
   const std::string column = detail::quoted(in.speaks(), where_.version);
   ask.put("UPDATE ").put(detail::quoted_table(in.speaks(), where_.schema, where_.table)).put(" SET ");

@@ -26,7 +26,10 @@ class value {
   enum class form { null, integer, unsigned_integer, text, bytes };
 
   value(std::nullptr_t) noexcept {}
+  /// Not for characters, whose numbers nobody means.
   template <std::integral Number>
+    requires(!std::same_as<Number, char> && !std::same_as<Number, wchar_t> && !std::same_as<Number, char8_t> &&
+             !std::same_as<Number, char16_t> && !std::same_as<Number, char32_t>)
   value(Number number)
       : is_(std::signed_integral<Number> ? form::integer : form::unsigned_integer), text_(std::to_string(number)) {}
   value(std::string text) : is_(form::text), text_(std::move(text)) {}
@@ -59,7 +62,7 @@ using row = std::vector<std::optional<std::string>>;
 /// Why a statement failed, in the database's own words.
 struct refusal {
   std::string code;   ///< PostgreSQL: the SQLSTATE. MariaDB, MySQL: the number. Empty: the connection failed.
-  std::string words;  ///< No password, and no value of a parameter either.
+  std::string words;  ///< No password. A database may quote a value that it refuses (a duplicate key, say).
 };
 
 /// What came of a statement.
@@ -79,7 +82,7 @@ enum class transaction_state {
 /// A connection of the caller's, as everything in holdfast::sql uses it. Nothing in here opens, closes or keeps one.
 ///
 /// holdfast::postgres::connection_of and holdfast::mysql::connection_of make one of a PGconn* or MYSQL*. To use another
-/// driver, derive from this: each member is one call of the driver.
+/// driver, derive from this: each member is about one call of the driver.
 ///
 /// Thread safety: none, as with the connection itself. Blocks on: the database.
 class HOLDFAST_EXPORT connection {
@@ -90,6 +93,8 @@ class HOLDFAST_EXPORT connection {
   virtual ~connection();
 
   virtual flavour speaks() const = 0;
+  /// The truth, also after an error: MySQL ends the transaction with some of them, and says so only with its next
+  /// answer.
   virtual transaction_state state() = 0;
   /// One statement, with `$1`, `$2` (PostgreSQL) or `?` (MariaDB, MySQL) for the values in order. Does not throw for
   /// what the database says.

@@ -22,20 +22,23 @@ struct row_options {
 };
 
 /// Takes the lock `name` inside the transaction that is open on `in`, by locking its row in the table of locks. It ends
-/// with the transaction, by COMMIT, ROLLBACK or the end of the connection, and never earlier.
+/// with the transaction, by COMMIT, ROLLBACK or the end of the connection; and with a ROLLBACK TO a savepoint that is
+/// older than it.
 ///
-/// It excludes every other transaction that has taken the name in this way, and holders of `?scheme=row`. A name that
-/// somebody holds as a lease (`?scheme=lease`) is refused with errc::rejected, and cannot be had as one meanwhile.
+/// It excludes every other transaction that has taken the name in this way. A name that somebody holds as a lease
+/// (`mutex` and its like) is refused with errc::rejected, and cannot be had as one meanwhile. Roll back at once then:
+/// on MariaDB and MySQL the row is kept until you do, and the lease cannot be renewed.
 ///
-/// The token is greater than that of every grant before it. It is drawn from the database's clock: a transaction that
-/// is rolled back takes its token along, and the next one is later, not next.
+/// The token is greater than that of every grant before it. A transaction that is rolled back takes its token along,
+/// and the next one is drawn from the database's clock: send it to nobody outside before you have committed.
 ///
 /// The caller's settings are afterwards what they were (lock_timeout and statement_timeout; innodb_lock_wait_timeout
 /// and max_statement_time), however they were set, and a wait that timed out leaves the transaction as it was: on
 /// PostgreSQL by a savepoint (`holdfast_lock`).
 ///
 /// Take it first. What a REPEATABLE READ transaction has read before the lock is as old as that read; on PostgreSQL the
-/// lock itself then fails with 40001 once it has changed hands. Within one transaction it may be taken again.
+/// lock itself fails there with 40001 whenever it changed hands while it was waited for: use READ COMMITTED. Within one
+/// transaction it may be taken again.
 ///
 /// Blocks on: the database, up to options.wait for its turn, and as long again for the row where somebody keeps it
 /// locked that does not queue up (PostgreSQL: psql, a lease). Throws holdfast::error: invalid_argument (the name, the
