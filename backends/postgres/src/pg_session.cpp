@@ -15,14 +15,18 @@ std::int64_t random_number() {
 }
 
 /// What makes a connection a session of ours: it holds its number, so that others see that it is there, and is told
-/// things by it. A waiter whose client is gone is not to wait on. What it commits need not be on the disk: the locks
-/// end with the server, and tokens go on above the time.
+/// things by it. A waiter whose client is gone is not to wait on; a holder that is silent is ended after its ttl, and
+/// not by keepalives before that. What it commits need not be on the disk: the locks end with the server, and tokens go
+/// on above the time. The answer is the number of its process, which a pooler in between makes up for libpq.
 std::string preparation(PGconn* conn, std::int64_t number) {
   const std::string digits = std::to_string(number);
   std::string text = "SELECT pg_catalog.pg_advisory_lock(" + digits + "); LISTEN \"holdfast_" + digits +
                      "\"; SET synchronous_commit = off";
-  if (PQserverVersion(conn) >= 140000) text += "; SET client_connection_check_interval = '1s'";
-  return text;
+  if (PQserverVersion(conn) >= 140000)
+    text +=
+        "; SET client_connection_check_interval = '1s'; SET tcp_user_timeout = 0; SET tcp_keepalives_idle = 0; "
+        "SET tcp_keepalives_interval = 0; SET tcp_keepalives_count = 0";
+  return text + "; SELECT pg_catalog.pg_backend_pid()";
 }
 
 }  // namespace
@@ -36,8 +40,9 @@ result<std::shared_ptr<sql::session>> pg_session::open(const settings& where, sp
     made = std::move(*fresh);
   }
   const std::int64_t number = random_number();
-  const std::int64_t process = PQbackendPID(made.get());
-  if (auto set = made.run(preparation(made.get(), number), connection::clock::now() + limit); !set) return set.error();
+  const auto set = made.run(preparation(made.get(), number), connection::clock::now() + limit);
+  if (!set) return set.error();
+  const std::int64_t process = set->integer(0, 0);
   auto over = std::make_shared<link>(where, engine, link::only_session{std::move(tell.told), std::move(tell.ended)});
   if (auto taken = over->take_over(std::move(made)); !taken) return taken.error();
   return std::shared_ptr<sql::session>(std::make_shared<pg_session>(std::move(over), number, process));

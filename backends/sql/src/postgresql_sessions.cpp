@@ -41,6 +41,8 @@ BEGIN
 END)sql"},
     // However long it takes: who waits is cancelled if it is to end.
     text_of{"wait_for_key", "KEY, p_access bigint", "RETURNS void", R"sql(
+DECLARE
+  v_before text = current_setting('lock_timeout');
 BEGIN
   PERFORM set_config('lock_timeout', '0', true);
   IF p_form = 1 AND p_access = 1 THEN
@@ -52,6 +54,7 @@ BEGIN
   ELSE
     PERFORM pg_advisory_lock_shared(p_high::int, p_low::int);
   END IF;
+  PERFORM set_config('lock_timeout', v_before, true);
 END)sql"},
     // Who has the lock, in whatever mode, knows that no session has it alone; and who has it alone, that no other
     // session has it at all: records that say so are of sessions that have ended.

@@ -75,6 +75,7 @@ void session_backend::try_now(const spi::entry_request& request, spi::completion
   // A reader beside a reader of ours: if the server would let it in, it shares that one's hold.
   const line_ref home = holder_of(key);
   const bool joins = home && home->lasts >= c.ttl;
+  std::uint64_t serial = 0;
   const line_ref on = joins ? home : line_for(key, c.ttl);
   if (!on && room()) {
     spi::entry_request later = request;
@@ -91,11 +92,23 @@ void session_backend::try_now(const spi::entry_request& request, spi::completion
     lock.unlock();
     return on_tried(request, spi::entry_result(spi::busy{engine_.now() + looks_again}), std::move(done));
   }
-  if (!joins) on->keys[key] = {c.access, c.kind, c.name};
+  if (joins) {
+    key_use& use = on->keys.at(key);
+    ++use.looks;
+    serial = use.serial;
+  } else {
+    serial = use_key(*on, key, c);
+  }
   lock.unlock();
-  ask_hold(on, request, joins ? mode::looks : mode::tries, [this, request, done = std::move(done)](auto said) mutable {
-    on_tried(request, std::move(said), std::move(done));
-  });
+  ask_hold(on, request, joins ? mode::looks : mode::tries, serial,
+           [this, request, done = std::move(done)](auto said) mutable {
+             on_tried(request, std::move(said), std::move(done));
+           });
+}
+
+std::uint64_t session_backend::use_key(line& on, const std::string& key, const spi::claim& c) {
+  on.keys[key] = {c.access, c.kind, c.name, ++last_serial_};
+  return last_serial_;
 }
 
 void session_backend::on_tried(const spi::entry_request& request, result<spi::entry_result> said,
@@ -151,11 +164,10 @@ void session_backend::leave(const spi::claim& c, spi::caller from, spi::completi
   const hold gone = std::move(found->second);
   held_.erase(found);
   key_use& use = gone.on->keys.at(gone.key);
-  // The session does what it is asked in order: whoever wants the key of it next comes after this.
+  // The session has to do with the key until it has answered: nobody is to be let in twice there meanwhile.
   const bool last = --use.holders == 0;
   std::int64_t how = last ? static_cast<std::int64_t>(use.access) : record_only;
   if (last && use.converting) how = whatever_it_has;
-  if (last) gone.on->keys.erase(gone.key);
   lock.unlock();
   tickets_.close(c.id);
   drop(gone, how, from, std::move(done));
@@ -165,14 +177,19 @@ void session_backend::drop(const hold& gone, std::int64_t how, spi::caller from,
   arguments with;
   store_->add_key(gone.claim.name, with);
   with.add(how).add_bytes(gone.claim.name).add_bytes(bytes_of(gone.claim.id));
-  gone.on->over->ask(store_->say().drop, std::move(with), from, session::patience::usual,
-                     [this, on = gone.on, done = std::move(done)](const result<rows>& said) mutable {
-                       // Nobody knows whether it holds it still: its end is the end of that.
-                       if (!said) end_line(on, said.error());
-                       place_waits();
-                       if (!said) return done(said.error());
-                       done(said->integer(0, 0) == 1);
-                     });
+  gone.on->over->ask(
+      store_->say().drop, std::move(with), from, session::patience::usual,
+      [this, on = gone.on, key = gone.key, how, done = std::move(done)](const result<rows>& said) mutable {
+        // Nobody knows whether it holds it still: its end is the end of that.
+        if (!said) end_line(on, said.error());
+        if (how != record_only) {
+          const guard lock(mutex_);
+          on->keys.erase(key);
+        }
+        place_waits();
+        if (!said) return done(said.error());
+        done(said->integer(0, 0) == 1);
+      });
 }
 
 void session_backend::raise(const spi::claim& held, fencing_token floor, spi::caller from, spi::completion<bool> done) {
@@ -190,7 +207,8 @@ void session_backend::convert(const spi::claim& c, spi::access to, spi::caller f
   const line_ref on = found->second.on;
   const std::string key = found->second.key;
   key_use& use = on->keys.at(key);
-  if (use.access == to || use.holders > 1 || use.converting) {
+  const bool joined = use.holders > 1 || (to == spi::access::exclusive && use.looks != 0);
+  if (use.access == to || joined || use.converting) {
     const bool already = use.access == to && !use.converting;
     lock.unlock();
     return done(already);

@@ -58,7 +58,9 @@ class session_backend final : public spi::backend {
     spi::access access = spi::access::exclusive;
     spi::kind kind = spi::kind::mutex;
     std::string name;
-    std::size_t holders = 0;  // several readers here may have one hold there; 0: asked for
+    std::uint64_t serial = 0;  // which use it is: a key that was given up may be taken again
+    std::size_t holders = 0;   // several readers here may have one hold there; 0: asked for, or being given up
+    std::size_t looks = 0;     // readers that are about to join
     bool converting = false;
   };
   struct line {  // a session and what it is used for
@@ -81,6 +83,7 @@ class session_backend final : public spi::backend {
     spi::entry_request request;
     spi::completion<spi::entry_result> first;  // of enter, until it is answered
     line_ref on;                               // null: none yet
+    std::uint64_t serial = 0;                  // of the key there
     spi::time_point since;
     bool noted = false;   // in the tables
     bool trying = false;  // elsewhere meanwhile
@@ -99,13 +102,18 @@ class session_backend final : public spi::backend {
   void on_tried(const spi::entry_request& request, result<spi::entry_result> said,
                 spi::completion<spi::entry_result> done);
   std::optional<result<spi::entry_result>> known(const spi::claim& c, const std::string& key) const;
+  std::uint64_t use_key(line& on, const std::string& key, const spi::claim& c);  // with mutex_ held
   void drop(const hold& gone, std::int64_t how, spi::caller from, spi::completion<bool> done);
 
   // session_holds.cpp
-  void ask_hold(const line_ref& on, const spi::entry_request& request, mode how, outcome_told told);
-  result<spi::entry_result> settle(const line_ref& on, const spi::claim& c, mode how, spi::time_point sent,
-                                   const result<rows>& said);
-  void give_back(const line_ref& on, const spi::claim& c);
+  /// What is left behind by a claim that was not granted, and is to be cleared before anybody is told: the same claim
+  /// may come again at once.
+  enum class remains : std::uint8_t { nothing, record, hold };
+  void ask_hold(const line_ref& on, const spi::entry_request& request, mode how, std::uint64_t serial,
+                outcome_told told);
+  result<spi::entry_result> settle(const line_ref& on, const spi::claim& c, mode how, std::uint64_t serial,
+                                   spi::time_point sent, const result<rows>& said, remains& left);
+  void give_back(const line_ref& on, const spi::claim& c, detail::unique_function<void()> done);
   void renew_from(spi::caller from, const std::vector<spi::claim>& claims,
                   spi::completion<std::vector<spi::renewal_outcome>> done);
 
@@ -151,6 +159,7 @@ class session_backend final : public spi::backend {
   std::map<spi::owner_id, hold> held_;
   std::map<spi::owner_id, wait_ref> waits_;
   std::deque<wait_ref> unplaced_;  // those without a session, in order
+  std::uint64_t last_serial_ = 0;
   bool tended_ = false;
 };
 

@@ -46,28 +46,35 @@ struct renewals : std::enable_shared_from_this<renewals> {
 
 }  // namespace
 
-void session_backend::ask_hold(const line_ref& on, const spi::entry_request& request, mode how, outcome_told told) {
+void session_backend::ask_hold(const line_ref& on, const spi::entry_request& request, mode how, std::uint64_t serial,
+                               outcome_told told) {
   const spi::claim& c = request.claim;
   const auto lasts = std::max(c.ttl, shortest);
   guard lock(mutex_);
-  const bool as_before = on->lasts == lasts || how == mode::looks;
-  // A longer one carries it too: there was no room for another.
-  if (!as_before) on->lasts = on->keys.size() > 1 ? std::max(lasts, on->lasts) : lasts;
+  // A longer one carries it too: there was no room for another. It is said each time: what was said with a call that
+  // failed is taken back by the server.
+  if (how != mode::looks) on->lasts = on->keys.size() > 1 ? std::max(lasts, on->lasts) : lasts;
   const auto time = std::chrono::ceil<std::chrono::milliseconds>(on->lasts).count();
   on->used = engine_.now();
   tend();
   lock.unlock();
   arguments with;
   store_->add_key(c.name, with);
-  with.add(static_cast<std::int64_t>(how)).add(as_before ? -1 : time > longest ? 0 : time);
+  with.add(static_cast<std::int64_t>(how)).add(how == mode::looks ? -1 : time > longest ? 0 : time);
   with.add_bytes(c.name).add(static_cast<std::int64_t>(c.kind)).add_bytes(bytes_of(c.id));
   with.add(static_cast<std::int64_t>(c.access)).add(c.permits).add(c.limit);
   // Nobody is put in line by it; and what is carried out after we gave up on the session ends with it.
   with.add(std::max<std::uint32_t>(1, request.tokens)).add(microseconds(c.ttl)).add(0).add(0).add(on->over->number());
   with.add_bytes(holder_).add(0).add(0);
   const auto sent = engine_.now();
-  auto settled = [this, on, c, how, sent, told = std::move(told)](const result<rows>& said) mutable {
-    told(settle(on, c, how, sent, said));
+  auto settled = [this, on, c, how, serial, sent, told = std::move(told)](const result<rows>& said) mutable {
+    auto left = remains::nothing;
+    auto outcome = settle(on, c, how, serial, sent, said, left);
+    if (left == remains::nothing) return told(std::move(outcome));
+    auto then = [told = std::move(told), outcome = std::move(outcome)]() mutable { told(std::move(outcome)); };
+    if (left == remains::hold) return give_back(on, c, std::move(then));
+    store_->tables().leave(c, spi::caller::must_not_block,
+                           [then = std::move(then)](const result<bool>&) mutable { then(); });
   };
   if (how == mode::looks)
     return store_->aside().ask(store_->say().hold, std::move(with), request.caller, std::move(settled));
@@ -76,28 +83,24 @@ void session_backend::ask_hold(const line_ref& on, const spi::entry_request& req
 }
 
 result<spi::entry_result> session_backend::settle(const line_ref& on, const spi::claim& c, mode how,
-                                                  spi::time_point sent, const result<rows>& said) {
+                                                  std::uint64_t serial, spi::time_point sent, const result<rows>& said,
+                                                  remains& left) {
   const auto answer = said ? said->record() : std::vector<std::int64_t>();
   const std::string key = store_->key_of(c.name);
-  const auto forget_record = [&] {
-    store_->tables().leave(c, spi::caller::must_not_block, [](const result<bool>&) {});
-  };
+  const guard lock(mutex_);
+  const auto use = on->keys.find(key);
+  const bool same = !on->gone && use != on->keys.end() && use->second.serial == serial;
+  if (same && how == mode::looks) --use->second.looks;
   if (answer.size() != 5) {
-    {
-      const guard lock(mutex_);
-      on->lasts = 0ns;  // what was set with it was taken back
-    }
-    how == mode::looks ? forget_record() : give_back(on, c);
+    left = how == mode::looks ? remains::record : remains::hold;
     if (!said) return said.error();
     return {errc::rejected, "'" + c.name + "': the server's answer makes no sense"};
   }
-  guard lock(mutex_);
   if (answer[0] == 1) {
-    const auto use = on->keys.find(key);
-    // The reader whose hold was to be shared has gone meanwhile: the record is of nothing.
-    if (on->gone || use == on->keys.end() || (how == mode::looks && use->second.holders == 0)) {
-      lock.unlock();
-      forget_record();
+    // The readers whose hold was to be shared have gone meanwhile: the record is of nothing.
+    const bool shares = same && use->second.holders != 0 && use->second.access == spi::access::shared;
+    if (!same || (how == mode::looks && !shares)) {
+      left = remains::record;
       return spi::entry_result(spi::busy{engine_.now()});
     }
     ++use->second.holders;
@@ -107,26 +110,29 @@ result<spi::entry_result> session_backend::settle(const line_ref& on, const spi:
     held_.insert_or_assign(c.id, hold{c, grant, on, key});
     return spi::entry_result(grant);
   }
-  if (how != mode::looks) on->keys.erase(key);
-  lock.unlock();
+  if (same && how != mode::looks) on->keys.erase(use);
   if (answer[0] == 2) return other_kind(c.name, c.kind, answer[1]);
   return spi::entry_result(spi::busy{engine_.now() + 250ms});
 }
 
 /// It failed, and may have got the lock all the same.
-void session_backend::give_back(const line_ref& on, const spi::claim& c) {
+void session_backend::give_back(const line_ref& on, const spi::claim& c, detail::unique_function<void()> done) {
   const std::string key = store_->key_of(c.name);
   arguments with;
   store_->add_key(c.name, with);
   with.add(0).add_bytes(c.name).add_bytes(bytes_of(c.id));
   on->over->ask(store_->say().drop, std::move(with), spi::caller::must_not_block, session::patience::usual,
-                [this, on, key](const result<rows>& said) {
-                  if (!said) return end_line(on, said.error());
+                [this, on, key, done = std::move(done)](const result<rows>& said) mutable {
+                  if (!said) {
+                    end_line(on, said.error());
+                    return done();
+                  }
                   {
                     const guard lock(mutex_);
                     on->keys.erase(key);
                     on->waits = false;
                   }
+                  done();
                   place_waits();
                 });
 }

@@ -118,6 +118,7 @@ void session_backend::on_time() {
   tended_ = false;
   for (const auto& l : lines_) {
     if (l->waits || !l->keys.empty() || l->lasts == 0ns || engine_.now() - l->used < l->lasts / 4) continue;
+    l->waits = true;  // nobody is to use it meanwhile
     if (l->first) {
       rests = l;
       l->lasts = 0ns;
@@ -129,7 +130,14 @@ void session_backend::on_time() {
   lock.unlock();
   if (rests)
     rests->over->ask(store_->say().rest, {}, spi::caller::must_not_block, session::patience::usual,
-                     [](const result<rows>&) {});
+                     [this, rests](const result<rows>& said) {
+                       if (!said) return end_line(rests, said.error());
+                       {
+                         const guard relock(mutex_);
+                         rests->waits = false;
+                       }
+                       place_waits();
+                     });
   for (const auto& one : idle) end_line(one, {errc::unavailable, "not needed any more"});
 }
 

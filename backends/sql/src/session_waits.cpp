@@ -53,7 +53,7 @@ void session_backend::place_waits(const wait_ref& mine, spi::caller from) {
     const auto who = w == mine ? from : spi::caller::must_not_block;
     w->blocks = who == spi::caller::waits;
     on->waits = true;
-    on->keys[store_->key_of(c.name)] = {c.access, c.kind, c.name};
+    w->serial = use_key(*on, store_->key_of(c.name), c);
     lock.unlock();
     ask_wait(w, who);
   }
@@ -62,7 +62,8 @@ void session_backend::place_waits(const wait_ref& mine, spi::caller from) {
 void session_backend::ask_wait(const wait_ref& w, spi::caller from) {
   spi::entry_request request = w->request;
   request.caller = from;
-  ask_hold(w->on, request, mode::waits, [this, w](result<spi::entry_result> said) { on_waited(w, std::move(said)); });
+  ask_hold(w->on, request, mode::waits, w->serial,
+           [this, w](result<spi::entry_result> said) { on_waited(w, std::move(said)); });
 }
 
 void session_backend::on_waited(const wait_ref& w, result<spi::entry_result> said) {
@@ -91,6 +92,8 @@ void session_backend::confirm(const wait_ref& w) {
                auto outcome = good ? result<spi::entry_result>(spi::entry_result(found->second.grant))
                                    : result<spi::entry_result>(failure{errc::unavailable, "the session ended"});
                lock.unlock();
+               // Nobody knows what there is of it: with the session nothing is.
+               if (!good) end_line(w->on, {errc::unavailable, "a lock that was waited for could not be made sure of"});
                finish(w, std::move(outcome));
              });
 }

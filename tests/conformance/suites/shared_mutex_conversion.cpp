@@ -1,7 +1,10 @@
 #include <holdfast/testing/conformance.hpp>
+#include <holdfast/testing/scale.hpp>
 
 #include <atomic>
 #include <optional>
+#include <thread>
+#include <vector>
 
 namespace holdfast::testing {
 
@@ -167,6 +170,39 @@ TEST_P(shared_mutex_conformance, an_upgraded_lease_can_be_downgraded_again) {
     ASSERT_TRUE(succeeded(held.downgrade()));
     EXPECT_TRUE(m.try_acquire_shared({.wait = live_timeout}));
   }
+}
+
+TEST_P(shared_mutex_conformance, an_upgraded_lease_and_readers_on_their_way_in_never_meet) {
+  const client c = connect();
+  const std::string name = unique_name("meet");
+  shared_mutex m(c, name);
+  std::atomic<bool> over{false};
+  std::atomic<bool> alone{false};
+  std::atomic<int> inside{0};
+  std::atomic<int> met{0};
+  std::vector<std::jthread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      shared_mutex same(c, name);
+      while (!over) {
+        const auto held = same.try_acquire_shared();
+        if (!held) continue;
+        ++inside;
+        if (alone) ++met;
+        --inside;
+      }
+    });
+  }
+  for (int i = 0; i < scaled(100); ++i) {
+    lease held = m.acquire_shared();
+    if (!held.try_upgrade()) continue;
+    alone = true;
+    if (inside != 0) ++met;
+    alone = false;
+  }
+  over = true;
+  readers.clear();
+  EXPECT_EQ(met, 0);
 }
 
 TEST_P(shared_mutex_conformance, converting_a_lost_lease_fails) {

@@ -67,9 +67,9 @@ struct refusal {
 
 /// What came of a statement.
 struct reply {
-  std::vector<row> rows;
-  std::uint64_t affected = 0;      ///< Rows it inserted, changed or deleted. MySQL leaves out those that stayed equal.
-  std::optional<refusal> refused;  ///< Set: it failed, and there is nothing else.
+  std::vector<row> rows = {};
+  std::uint64_t affected = 0;  ///< Rows it inserted, changed or deleted. MySQL leaves out those that stayed equal.
+  std::optional<refusal> refused = {};  ///< Set: it failed, and there is nothing else.
 };
 
 /// Is a transaction of the caller open?
