@@ -10,11 +10,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// How long a claim without a session waits before it tries again, and one that the server has in line before it makes
-// sure.
-constexpr auto looks_again = 100ms;
-constexpr auto makes_sure = 15s;
-
 constexpr std::int64_t whatever_it_has = 0;
 constexpr std::int64_t record_only = 3;
 

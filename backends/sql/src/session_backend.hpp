@@ -5,6 +5,7 @@
 
 #include <holdfast/backend.hpp>
 
+#include <chrono>
 #include <deque>
 #include <list>
 #include <map>
@@ -53,6 +54,11 @@ class session_backend final : public spi::backend {
 
  private:
   enum class mode : std::uint8_t { tries, waits, looks };
+
+  /// How long a claim without a session waits before it tries again, and one that the server has in line before it
+  /// makes sure.
+  static constexpr std::chrono::nanoseconds looks_again = std::chrono::milliseconds(100);
+  static constexpr std::chrono::nanoseconds makes_sure = std::chrono::seconds(15);
 
   struct key_use {  // of a key by a session: held, or asked for
     spi::access access = spi::access::exclusive;

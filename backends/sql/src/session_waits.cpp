@@ -13,8 +13,6 @@ namespace {
 
 // A wait that is over sooner is seen by nobody, and its caller is not told that it waits.
 constexpr auto lasting = 20ms;
-constexpr auto makes_sure = 15s;
-constexpr auto looks_again = 100ms;
 
 bool was_cancelled(const failure& why) { return why.detail.find("57014") != std::string::npos; }
 
@@ -141,9 +139,7 @@ void session_backend::on_lasting(const wait_ref& w) {
   const bool notes = placed && !w->left && !std::exchange(w->noted, true);
   const line_ref on = w->on;
   lock.unlock();
-  if (first)
-    first(spi::entry_result(spi::busy{
-        engine_.now() + (placed ? std::chrono::nanoseconds(makes_sure) : std::chrono::nanoseconds(looks_again))}));
+  if (first) first(spi::entry_result(spi::busy{engine_.now() + (placed ? makes_sure : looks_again)}));
   if (!placed) {
     engine_.at(engine_.now() + lasting, [this, w] { on_lasting(w); });
     return;
